@@ -1,1 +1,7 @@
-//! Bytes and UTF-8: what the layers above need to know about text before they look for anything in it.
+//! Bytes and UTF-8: what the layers above need to know about text, whatever they look for in it.
+
+mod json;
+mod position;
+
+pub use json::JsonPath;
+pub use position::Position;

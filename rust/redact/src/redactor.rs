@@ -1,0 +1,169 @@
+//! A policy and an output style, ready to rewrite text.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ctxproto_detect::{Detector, Match, Part, settle};
+use hmac::{KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::placeholder::Placeholder;
+use crate::stream::Stream;
+use crate::writer::Writer;
+
+/// How the bytes are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Text in which lines or the whole may be JSON.
+    #[default]
+    Auto,
+    /// Plain text: no key paths.
+    Text,
+    /// One JSON document.
+    Json,
+    /// One JSON document a line.
+    JsonLines,
+}
+
+/// One finding, with what a report needs and never the value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Index into [`Detector::rules`].
+    pub rule: u16,
+    /// First byte in the source.
+    pub start: usize,
+    /// One past the last byte in the source.
+    pub end: usize,
+    /// 1-based line.
+    pub line: usize,
+    /// 1-based column, in characters.
+    pub column: usize,
+    /// Path of the JSON value it stands in, like `messages[2].content`.
+    pub key_path: Option<String>,
+    /// Keyed HMAC of the value.
+    pub fingerprint: [u8; 8],
+}
+
+/// Text with its findings replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redaction {
+    /// The new bytes.
+    pub text: Vec<u8>,
+    /// What was replaced, in order.
+    pub findings: Vec<Finding>,
+}
+
+/// Options beside the detector's policy.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Placeholder style.
+    pub placeholder: Placeholder,
+    /// Key of fingerprints and hashed placeholders.
+    pub key: [u8; 32],
+}
+
+/// HMAC-SHA-256 (RFC 2104) with the key's half of the work done once.
+#[derive(Clone)]
+pub(crate) struct Hmac(hmac::Hmac<Sha256>);
+
+impl Hmac {
+    pub(crate) fn new(key: &[u8; 32]) -> Self {
+        Self(KeyInit::new_from_slice(key).expect("HMAC takes keys of any length"))
+    }
+
+    /// The first eight bytes.
+    pub(crate) fn of(&self, value: &[u8]) -> [u8; 8] {
+        let mut mac = self.0.clone();
+        mac.update(value);
+        let digest = mac.finalize().into_bytes();
+        std::array::from_fn(|i| digest[i])
+    }
+}
+
+/// A policy and a placeholder style, ready to rewrite text. Immutable, shared by threads.
+pub struct Redactor {
+    detector: Arc<Detector>,
+    placeholder: Placeholder,
+    hmac: Hmac,
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redactor({} rules, {:?})", self.detector.rules().len(), self.placeholder)
+    }
+}
+
+impl Redactor {
+    /// Joins a detector with its output options.
+    pub fn new(detector: Arc<Detector>, options: Options) -> Self {
+        Self { detector, placeholder: options.placeholder, hmac: Hmac::new(&options.key) }
+    }
+
+    /// The detector in use.
+    pub fn detector(&self) -> &Detector {
+        &self.detector
+    }
+
+    fn matches(&self, text: &[u8]) -> Vec<Match> {
+        let mut found = vec![];
+        self.detector.scan_part(Part { bytes: text, from: 0, offset: 0, ended: true }, &mut found);
+        if found.len() > 1 {
+            settle(&mut found);
+        }
+        found
+    }
+
+    /// Rewrites `text`; `None` when there is nothing to replace.
+    pub fn redact(&self, text: &[u8], format: Format) -> Option<Redaction> {
+        let found = self.matches(text);
+        if found.is_empty() {
+            return None;
+        }
+        let mut out = Vec::with_capacity(text.len() + 16);
+        let mut writer = Writer::new(format);
+        let mut findings = Vec::with_capacity(found.len());
+        let mut at = 0;
+        for m in &found {
+            out.extend_from_slice(&text[at..m.start]);
+            findings.push(writer.replace(self, text, m, 0, &mut out));
+            at = m.end;
+        }
+        out.extend_from_slice(&text[at..]);
+        Some(Redaction { text: out, findings })
+    }
+
+    /// Finds without rewriting.
+    pub fn scan(&self, text: &[u8], format: Format) -> Vec<Finding> {
+        let mut writer = Writer::new(format);
+        let found = self.matches(text);
+        found.iter().map(|m| writer.finding(self, text, m, 0)).collect()
+    }
+
+    /// Whether the value that stands under `key` in a parsed document must go: by which rule, and how many of its
+    /// first bytes stay (`Bearer `). `None` when the key's name says nothing about `value`.
+    pub fn judge_value(&self, key: &str, value: &[u8]) -> Option<(u16, usize)> {
+        self.detector.judge_value(key, value)
+    }
+
+    /// The replacement for `value`, found by `rule`.
+    pub fn placeholder(&self, rule: u16, value: &[u8]) -> Vec<u8> {
+        let mut out = vec![];
+        self.write_placeholder(&mut out, rule, value, 0);
+        out
+    }
+
+    pub(crate) fn write_placeholder(&self, out: &mut Vec<u8>, rule: u16, value: &[u8], public: usize) {
+        let label = &self.detector.rules()[usize::from(rule)].label;
+        self.placeholder.write(out, label, value, public, || self.hmac.of(value));
+    }
+
+    /// Keyed fingerprint of a value.
+    pub fn fingerprint(&self, value: &[u8]) -> [u8; 8] {
+        self.hmac.of(value)
+    }
+
+    /// A redactor for text that arrives in pieces.
+    pub fn stream(self: &Arc<Self>, format: Format) -> Stream {
+        Stream::new(Arc::clone(self), format)
+    }
+}

@@ -1,0 +1,108 @@
+//! Writes one finding: its place, its path, its placeholder.
+
+use ctxproto_detect::Match;
+use ctxproto_text::{JsonPath, Position};
+
+use crate::redactor::{Finding, Format, Redactor};
+
+/// Follows a text as its findings are written, in order.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    position: Position,
+    json: Option<JsonPath>,
+    /// How far the two above have got.
+    at: usize,
+}
+
+impl Writer {
+    pub(crate) fn new(format: Format) -> Self {
+        let json = (format != Format::Text).then(JsonPath::default);
+        Self { position: Position::default(), json, at: 0 }
+    }
+
+    /// Begins anew.
+    pub(crate) fn restart(&mut self) {
+        self.position = Position::default();
+        self.json = self.json.take().map(|_| JsonPath::default());
+        self.at = 0;
+    }
+
+    /// Goes on to `to`. `text` begins at `offset` of the whole.
+    pub(crate) fn advance(&mut self, text: &[u8], offset: usize, to: usize) {
+        let passed = &text[self.at - offset..to - offset];
+        self.position.advance(passed);
+        if let Some(json) = &mut self.json {
+            json.advance(passed);
+        }
+        self.at = to;
+    }
+
+    /// The finding of a match; `text` begins at `offset` of the whole.
+    pub(crate) fn finding(&mut self, redactor: &Redactor, text: &[u8], m: &Match, offset: usize) -> Finding {
+        self.advance(text, offset, offset + m.start);
+        let key_path = self.json.as_ref().and_then(JsonPath::path).map(|path| clean(redactor, path));
+        Finding {
+            rule: m.rule,
+            start: offset + m.start,
+            end: offset + m.end,
+            line: self.position.line,
+            column: self.position.column,
+            key_path,
+            fingerprint: redactor.fingerprint(&text[m.start..m.end]),
+        }
+    }
+
+    /// Appends the placeholder of a match.
+    pub(crate) fn replace(
+        &mut self,
+        redactor: &Redactor,
+        text: &[u8],
+        m: &Match,
+        offset: usize,
+        out: &mut Vec<u8>,
+    ) -> Finding {
+        let finding = self.finding(redactor, text, m, offset);
+        let bare = self.json.as_ref().is_some_and(JsonPath::is_bare);
+        let quote = bare_number(text, m, bare);
+        if let Some(quote) = quote {
+            out.extend_from_slice(quote);
+        }
+        redactor.write_placeholder(out, m.rule, &text[m.start..m.end], m.public);
+        if let Some(quote) = quote {
+            out.extend_from_slice(quote);
+        }
+        finding
+    }
+}
+
+/// A path without what a key of it may itself give away.
+fn clean(redactor: &Redactor, path: String) -> String {
+    match redactor.redact(path.as_bytes(), Format::Text) {
+        Some(r) => String::from_utf8_lossy(&r.text).into_owned(),
+        None => path,
+    }
+}
+
+/// The quote that a placeholder needs where a number of JSON stood: at the depth of the key's own quote, for JSON may
+/// stand in a string of JSON.
+fn bare_number<'t>(text: &'t [u8], m: &Match, bare: bool) -> Option<&'t [u8]> {
+    let number = |b: &u8| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E');
+    if !text[m.start..m.end].iter().all(number) {
+        return None;
+    }
+    let before = text[..m.start].trim_ascii_end();
+    let after = text[m.end..].trim_ascii_start().first();
+    if !matches!(after, Some(b',' | b'}' | b']' | b'\\') | None) {
+        return None;
+    }
+    match before.last()? {
+        b':' => {
+            let key = before[..before.len() - 1].trim_ascii_end();
+            let name = key.strip_suffix(b"\"")?;
+            let slashes = name.iter().rev().take_while(|&&b| b == b'\\').count();
+            Some(&key[name.len() - slashes..])
+        }
+        b'[' | b',' if bare => Some(b"\""),
+        _ => None,
+    }
+}

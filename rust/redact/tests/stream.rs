@@ -1,0 +1,103 @@
+//! Whatever the pieces, a stream gives the redaction of the whole.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::{Arc, LazyLock};
+
+use ctxproto_redact::detect::{Detector, Pii, Policy};
+use ctxproto_redact::{Format, Options, Redactor};
+use proptest::prelude::*;
+
+static REDACTORS: LazyLock<Vec<Arc<Redactor>>> = LazyLock::new(|| {
+    let known = vec![("SECRET".to_owned(), b"correct horse battery".to_vec())];
+    [
+        Policy::default(),
+        Policy { pii: Pii::All, known_values: known, ..Policy::default() },
+    ]
+    .iter()
+    .map(|policy| Arc::new(Redactor::new(Arc::new(Detector::new(policy).unwrap()), Options::default())))
+    .collect()
+});
+
+fn random(len: usize, alphabet: &'static str) -> impl Strategy<Value = String> {
+    let bytes = alphabet.as_bytes();
+    prop::collection::vec(0..bytes.len(), len).prop_map(move |v| v.into_iter().map(|i| char::from(bytes[i])).collect())
+}
+
+const ALNUM: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+/// Pieces of text with which findings are made, broken and nearly made.
+fn fragment() -> impl Strategy<Value = String> {
+    let words = prop::sample::select(vec![
+        "password", "=", ": ", "\"", "'", "\\\"", " ", "\n", "\r\n", "\\n", "token", "api_key", "://", "user:", "@",
+        "example.com", "ghp_", "sk-", "AKIA", "xoxb-", "SG.", ".", ",", ";", "&", "-----BEGIN RSA PRIVATE KEY-----",
+        "-----END RSA PRIVATE KEY-----", "----", "Authorization: ", "Bearer ", "Basic ", "Cookie: a=", "4111 1111 ",
+        "4111111111111111", "123-45-6789", "219-09-9999", "GB82 WEST 1234 5698 7654 32", "eyJ", "\u{200b}",
+        "\u{1b}[31m", "%2D", "\\u002d", "&#45;", "ｇｈｐ", "日本語", "é", "{", "}", "[", "]", ">", "<password>",
+        "</password>", "$2b$10$", "10.0.0.1", "+1 555 123 4567", "correct horse ", "battery", "datadog ", "\t", "()",
+        "hunter2", "machine x login y ", "PuTTY-User-Key-File-2: x\nPrivate-Lines: 1\n",
+    ])
+    .prop_map(str::to_owned);
+    prop_oneof![
+        6 => words,
+        1 => random(36, ALNUM).prop_map(|s| format!("ghp_{s}")),
+        1 => random(20, ALNUM),
+        1 => random(32, "0123456789abcdef"),
+        1 => random(64, ALNUM).prop_map(|s| format!("{s}\n")),
+        1 => random(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567").prop_map(|s| format!("AKIA{s}")),
+    ]
+}
+
+fn whole(redactor: &Redactor, text: &[u8]) -> (Vec<u8>, Vec<(usize, usize, u16, usize)>) {
+    match redactor.redact(text, Format::Auto) {
+        Some(r) => (r.text, r.findings.iter().map(|f| (f.start, f.end, f.rule, f.line)).collect()),
+        None => (text.to_vec(), vec![]),
+    }
+}
+
+fn streamed(redactor: &Arc<Redactor>, text: &[u8], cuts: &[usize]) -> (Vec<u8>, Vec<(usize, usize, u16, usize)>) {
+    let mut stream = redactor.stream(Format::Auto);
+    let mut out = vec![];
+    let mut at = 0;
+    for &cut in cuts.iter().chain([&text.len()]) {
+        stream.feed(&text[at..cut], &mut out);
+        at = cut;
+    }
+    stream.finish(&mut out);
+    (out, stream.take_findings().iter().map(|f| (f.start, f.end, f.rule, f.line)).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_split_equals_the_whole(parts in prop::collection::vec(fragment(), 1..24)) {
+        let text = parts.concat().into_bytes();
+        for redactor in REDACTORS.iter() {
+            let want = whole(redactor, &text);
+            for cut in 0..=text.len() {
+                let got = streamed(redactor, &text, &[cut]);
+                prop_assert_eq!(
+                    (String::from_utf8_lossy(&got.0), &got.1), (String::from_utf8_lossy(&want.0), &want.1),
+                    "cut at {} of {:?}", cut, String::from_utf8_lossy(&text)
+                );
+            }
+            let every: Vec<usize> = (0..text.len()).collect();
+            let got = streamed(redactor, &text, &every);
+            prop_assert_eq!(
+                (String::from_utf8_lossy(&got.0), &got.1), (String::from_utf8_lossy(&want.0), &want.1),
+                "byte by byte {:?}", String::from_utf8_lossy(&text)
+            );
+        }
+    }
+
+    #[test]
+    fn redaction_is_idempotent(parts in prop::collection::vec(fragment(), 1..24)) {
+        let text = parts.concat().into_bytes();
+        for redactor in REDACTORS.iter() {
+            let once = whole(redactor, &text).0;
+            let twice = whole(redactor, &once).0;
+            prop_assert_eq!(String::from_utf8_lossy(&twice), String::from_utf8_lossy(&once), "{:?}", String::from_utf8_lossy(&text));
+        }
+    }
+}
