@@ -43,15 +43,6 @@ pub struct Part<'a> {
     pub ended: bool,
 }
 
-/// What a scan of a part decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decided {
-    /// Nothing that begins before this place of `bytes` can still be found: it may be sent on.
-    pub safe: usize,
-    /// The next scan must begin here.
-    pub done: usize,
-}
-
 /// A compiled policy: immutable, shared by threads.
 #[derive(Debug)]
 pub struct Detector {
@@ -195,8 +186,10 @@ impl Detector {
         found
     }
 
-    /// Adds the findings of a part, in no order and possibly overlapping: [`settle`] puts them right.
-    pub fn scan_part(&self, part: Part<'_>, out: &mut Vec<Match>) -> Decided {
+    /// Adds the findings of a part, in no order and possibly overlapping: [`settle`] puts them right. Returns the place
+    /// in `part.bytes` before which nothing can still be found: what stands there may be sent on, and the next scan
+    /// must begin there.
+    pub fn scan_part(&self, part: Part<'_>, out: &mut Vec<Match>) -> usize {
         let window = Window { text: part.bytes, ended: part.ended, offset: part.offset, last: part.ended };
         let mut candidates = vec![];
         let mut done = self.engine.scan(window, part.from, 0, &mut candidates);
@@ -208,8 +201,7 @@ impl Detector {
                 out.push(Match { rule: c.rule, start: c.start, end: c.end, public: usize::from(c.public), rank: c.rank });
             }
         }
-        let safe = if part.ended { part.bytes.len() } else { done - undecided_back(window, done) };
-        Decided { safe, done }
+        if part.ended { part.bytes.len() } else { done - undecided_back(window, done) }
     }
 
     /// Whether the caller has not declared it harmless.

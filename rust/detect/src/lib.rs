@@ -35,6 +35,6 @@ mod url;
 mod view;
 mod window;
 
-pub use detector::{Decided, Detector, Match, Part, settle};
+pub use detector::{Detector, Match, Part, settle};
 pub use policy::{Allow, Pii, Policy, PolicyError};
 pub use rule::RuleInfo;

@@ -24,7 +24,7 @@ pub struct Stream {
     offset: usize,
     /// Up to here, in `text`, all has been written.
     written: usize,
-    /// Up to here, in `text`, all triggers have been decided.
+    /// Up to here, in `text`, all has been decided; not before `written`.
     done: usize,
     /// Findings whose end has not been written.
     open: Vec<Match>,
@@ -84,7 +84,7 @@ impl Stream {
         let written = self.written;
         self.open.retain(|m| m.start >= written);
         settle(&mut self.open);
-        let mut safe = decided.safe.max(self.written);
+        let mut safe = decided.max(self.written);
         for m in &self.open {
             if m.start < safe && m.end > safe {
                 safe = m.start;
@@ -101,7 +101,7 @@ impl Stream {
         out.extend_from_slice(&self.text[self.written..safe]);
         self.written = safe;
         self.writer.advance(&self.text, self.offset, self.offset + safe);
-        self.done = decided.done;
+        self.done = decided.max(self.written);
         self.forget();
         let held = self.text.len() - self.written;
         // A long piece that waits for its end is not looked at again for every few bytes.
