@@ -54,12 +54,31 @@ class Workload:
     counts: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Bar:
+    """One `[[bar]]` of definitions.toml: what ctxproto's quality is held to."""
+
+    measure: str
+    must: float
+    goal: float
+    low: bool = False
+
+
+def _tables(name: str) -> list[dict[str, Any]]:
+    tables: list[dict[str, Any]] = tomllib.loads((BENCHES / "definitions.toml").read_text())[name]
+    return tables
+
+
 def definitions() -> tuple[list[EngineSpec], list[Workload]]:
-    """What definitions.toml says."""
-    data = tomllib.loads((BENCHES / "definitions.toml").read_text())
-    return [EngineSpec(**engine) for engine in data["engine"]], [
-        Workload(**work) for work in data["workload"]
+    """The engines and the workloads."""
+    return [EngineSpec(**spec) for spec in _tables("engine")], [
+        Workload(**work) for work in _tables("workload")
     ]
+
+
+def bars() -> list[Bar]:
+    """The bars of quality."""
+    return [Bar(**bar) for bar in _tables("bar")]
 
 
 def cores(n: int) -> set[int]:

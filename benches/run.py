@@ -22,7 +22,17 @@ from typing import Any
 
 import haystacks
 import quality
-from harness import BENCHES, EngineError, EngineProcess, EngineSpec, Workload, cold_start, definitions
+from harness import (
+    BENCHES,
+    Bar,
+    EngineError,
+    EngineProcess,
+    EngineSpec,
+    Workload,
+    bars,
+    cold_start,
+    definitions,
+)
 
 README = BENCHES.parent / "README.md"
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
@@ -206,8 +216,8 @@ def markdown(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def tables(bench: Bench, works: list[Workload]) -> str:
-    """Speed and quality of all engines."""
+def tables(bench: Bench, works: list[Workload], *, details: bool = True) -> str:
+    """Speed and quality of all engines; without details, leaving out the rows that split another up."""
     names = [spec.name for spec in bench.specs]
     rows = [
         [
@@ -218,6 +228,8 @@ def tables(bench: Bench, works: list[Workload]) -> str:
         if bench.results.get(work.name)
     ]
     for title, key, write in quality.ROWS:
+        if title.startswith("...") and not details:
+            continue
         cells = [quality.cell(bench.quality.get(name, {}), key, write) for name in names]
         if any(c != "–" for c in cells):
             rows.append([title, *cells])
@@ -225,28 +237,30 @@ def tables(bench: Bench, works: list[Workload]) -> str:
 
 
 def held_to(bench: Bench, works: list[Workload]) -> str:
-    """Ctxproto's own figures beside what it is held to."""
+    """The figures of ctxproto itself beside what it is held to."""
     rows = []
     for work in works:
         result = bench.results.get(work.name, {}).get("ctxproto")
-        if result and work.must is not None:
-            low = work.kind in BETTER_LOW
-            met = [
-                result["value"] <= bar if low else result["value"] >= bar
-                for bar in (work.must, work.goal or 0)
-            ]
-            verdict = "goal" if met[1] else "yes" if met[0] else "**no**"
-            sign = "<=" if low else ">="
-            rows.append(
-                [
-                    f"{work.name}, {UNITS[work.kind]}",
-                    cell(result),
-                    f"{sign} {work.must:g}",
-                    f"{work.goal:g}",
-                    verdict,
-                ]
-            )
+        if result and work.must is not None and work.goal is not None:
+            bar = Bar(work.name, work.must, work.goal, work.kind in BETTER_LOW)
+            rows.append([f"{work.name}, {UNITS[work.kind]}", cell(result), *verdict(result["value"], bar)])
+    found = bench.quality.get("ctxproto", {})
+    titles = {key: (title, write) for title, key, write in quality.ROWS}
+    for bar in bars():
+        if bar.measure in found:
+            title, write = titles[bar.measure]
+            rows.append([title, write(found), *verdict(found[bar.measure], bar)])
     return markdown(["work", "ctxproto", "must", "goal", "met"], rows) if rows else ""
+
+
+def verdict(value: float, bar: Bar) -> list[str]:
+    """The bar, the goal, and which of them is met."""
+    must, goal = [value <= limit if bar.low else value >= limit for limit in (bar.must, bar.goal)]
+    return [
+        f"{'<=' if bar.low else '>='} {bar.must:g}",
+        f"{bar.goal:g}",
+        "goal" if goal else "yes" if must else "**no**",
+    ]
 
 
 def spreads(bench: Bench, works: list[Workload]) -> str:
@@ -322,11 +336,15 @@ def write_results(bench: Bench, works: list[Workload], started: datetime) -> Non
         parts += ["## Failures", "\n".join(f"- {failure}" for failure in bench.failures)]
     (BENCHES / "RESULTS.md").write_text("\n\n".join(parts) + "\n")
     say(f"wrote {file} and {BENCHES / 'RESULTS.md'}")
-    if README.exists():
+    if bench.failures:
+        say("the table in README.md is left as it was: this run has failures")
+    elif README.exists():
         text = README.read_text()
         if BEGIN in text and END in text:
             before, rest = text.split(BEGIN, 1)
-            block = f"{BEGIN}\n{tables(bench, works)}\n\n{head} ([how](benches/README.md)).\n{END}"
+            block = (
+                f"{BEGIN}\n{tables(bench, works, details=False)}\n\n{head} ([how](benches/README.md)).\n{END}"
+            )
             README.write_text(before + block + rest.split(END, 1)[1])
             say(f"wrote the table in {README}")
 
@@ -376,8 +394,8 @@ def main() -> int:
         for engine in bench.engines.values():
             engine.close()
     print(tables(bench, works))
-    if bars := held_to(bench, works):
-        print("\n" + bars)
+    if held := held_to(bench, works):
+        print("\n" + held)
     if not options.no_write:
         write_results(bench, works, started)
     for failure in bench.failures:

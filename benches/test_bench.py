@@ -40,7 +40,7 @@ def test_module_level_redact(benchmark: Any, messages: list[str]) -> None:
 
 @pytest.mark.benchmark(group="message")
 def test_clean_message_scan(benchmark: Any, redactor: ctxproto.Redactor, messages: list[str]) -> None:
-    assert benchmark(redactor.scan, messages[0]) == []
+    assert not benchmark(redactor.scan, messages[0])
 
 
 @pytest.mark.benchmark(group="message")

@@ -14,11 +14,14 @@ class Ctxproto(Engine):
     def setup(self) -> None:
         import ctxproto
 
+        if ctxproto.build_info()["profile"] != "release":
+            raise RuntimeError("a debug build says nothing about speed: build with the release profile")
         self.module = ctxproto
         self.redact = ctxproto.redact
 
     def version(self) -> str:
-        return f"ctxproto {self.module.__version__}"
+        info = self.module.build_info()
+        return f"ctxproto {info['version']}, {info['profile']} build for {info['target']}"
 
     def prepare(self, text: str) -> str | bytes:
         return text if len(text) <= MESSAGE else text.encode()

@@ -30,7 +30,7 @@ class Rule:
 def load() -> list[Rule]:
     """All rules that have a regex."""
     if not RULES.exists():
-        raise FileNotFoundError(f"{RULES} is missing: run benches/setup_peers.sh with Go installed")
+        raise FileNotFoundError("no gitleaks rules: run benches/setup_peers.sh with Go installed")
     return [
         Rule(
             rule["id"],

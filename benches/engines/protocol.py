@@ -78,7 +78,7 @@ class DirectoryEngine(Engine):
 
     def setup(self) -> None:
         if not self.program.exists():
-            raise FileNotFoundError(f"{self.program} is missing: see benches/setup_peers.sh")
+            raise FileNotFoundError(f"{self.program.name} is not installed: see benches/setup_peers.sh")
 
     def scan(self, directory: str) -> list[tuple[int, str, str]]:
         """Every finding: document number, value, label."""

@@ -59,7 +59,7 @@ def regexes() -> Iterator[str]:
     """All shapes; one that needs a word near it is searched behind that word."""
     files = sorted(RULES.glob("*.toml"))
     if not files:
-        raise FileNotFoundError(f"no rule files in {RULES}")
+        raise FileNotFoundError("no rule files in rust/detect/rules")
     for file in files:
         for rule in tomllib.loads(file.read_text()).get("rule", ()):
             shapes = rule.get("shape", ())
