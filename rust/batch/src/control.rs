@@ -1,6 +1,7 @@
 //! What the outside sees of a running batch, and how it stops one.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counters of a running batch; any thread may read them at any time.
 #[derive(Debug, Default)]
@@ -11,6 +12,11 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// All zero.
+    pub const fn new() -> Self {
+        Self { bytes: AtomicU64::new(0), files: AtomicU64::new(0), findings: AtomicU64::new(0) }
+    }
+
     /// Bytes read from the inputs as they lie on disk.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
@@ -40,21 +46,28 @@ impl Progress {
 }
 
 /// Progress out, interrupt in; shared by the caller and all workers.
-#[derive(Debug, Default)]
-pub struct Control {
+#[derive(Clone, Copy)]
+pub struct Control<'a> {
     /// Counters to show.
-    pub progress: Progress,
-    interrupted: AtomicBool,
+    pub progress: &'a Progress,
+    stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Control {
-    /// Stops the work at the next block; unfinished outputs are removed.
-    pub fn interrupt(&self) {
-        self.interrupted.store(true, Ordering::Relaxed);
+impl<'a> Control<'a> {
+    /// `stop` is asked before each block, by every worker: once it is true, work ends and unfinished outputs are
+    /// removed.
+    pub const fn new(progress: &'a Progress, stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self { progress, stop }
     }
 
     /// Whether somebody asked to stop.
-    pub fn interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
+    pub fn stopped(&self) -> bool {
+        (self.stop)()
+    }
+}
+
+impl fmt::Debug for Control<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Control").field("progress", self.progress).field("stopped", &self.stopped()).finish()
     }
 }

@@ -20,8 +20,8 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn read(error: io::Error, control: &Control) -> Self {
-        if control.interrupted() { Self::Interrupted } else { Self::Read(error) }
+    pub(crate) fn read(error: io::Error, control: Control<'_>) -> Self {
+        if control.stopped() { Self::Interrupted } else { Self::Read(error) }
     }
 
     pub(crate) fn write(error: io::Error) -> Self {

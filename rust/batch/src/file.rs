@@ -9,7 +9,9 @@ use ctxproto_redact::Finding;
 
 use crate::atomic::AtomicFile;
 use crate::codec::{Decoder, Encoder};
-use crate::pump::{Counting, Pump, Tally};
+use crate::filter::stream;
+use crate::pump::{Pump, Source, Tally};
+use crate::stdio::stdout;
 use crate::{Batch, Control, Error};
 
 /// What becomes of the redacted text.
@@ -19,6 +21,8 @@ pub enum Action {
     Scan,
     /// Written to another file, whose missing parent directories are made.
     Write(PathBuf),
+    /// Written to standard output: for a batch of one.
+    Print,
     /// Takes the input's place; a file without findings is not touched.
     Replace,
 }
@@ -41,6 +45,11 @@ impl Job {
     /// Write to another file.
     pub fn write(input: impl Into<PathBuf>, output: impl Into<PathBuf>) -> Self {
         Self { input: input.into(), action: Action::Write(output.into()) }
+    }
+
+    /// Write to standard output.
+    pub fn print(input: impl Into<PathBuf>) -> Self {
+        Self { input: input.into(), action: Action::Print }
     }
 
     /// Rewrite in place.
@@ -101,17 +110,14 @@ impl Report {
 
 /// Processes one file from opening to renaming. Depends on nothing but its arguments: the same input gives the same
 /// output and report on any thread.
-pub fn process(batch: &Batch, job: &Job, control: &Control) -> Report {
+pub fn process(batch: &Batch, job: &Job, control: Control<'_>) -> Report {
     let report = attempt(batch, job, control).unwrap_or_else(Report::failed);
     control.progress.add_file();
     report
 }
 
-fn attempt(batch: &Batch, job: &Job, control: &Control) -> Result<Report, Error> {
-    let in_place = job.action == Action::Replace;
-    let (file, before) = open(&job.input, in_place)?;
-    let mut source = Counting::new(file, Some(control));
-    let (codec, mut decoder) = Decoder::open(&mut source).map_err(|e| Error::read(e, control))?;
+fn attempt(batch: &Batch, job: &Job, control: Control<'_>) -> Result<Report, Error> {
+    let (file, before) = open(&job.input, job.action == Action::Replace)?;
     let pump = Pump {
         redactor: &batch.redactor,
         format: batch.format,
@@ -120,18 +126,33 @@ fn attempt(batch: &Batch, job: &Job, control: &Control) -> Result<Report, Error>
         refuse_binary: true,
         control,
     };
-    let target = match &job.action {
+    match &job.action {
         Action::Scan => {
+            let mut source = Source::new(file, control);
+            let (_, mut decoder) = Decoder::open(&mut source).map_err(|e| Error::read(e, control))?;
             let tally = pump.run(&mut decoder, &mut io::sink())?;
             drop(decoder);
-            return Ok(Report::done(tally, source.bytes, 0));
+            Ok(Report::done(tally, source.bytes, 0))
         }
-        Action::Write(target) => target,
-        Action::Replace => &job.input,
-    };
-    if !in_place && is_same(target, &before) {
-        return Err(Error::Refused("the output is the input itself; ask for rewriting in place to do that"));
+        Action::Print => stream(&pump, file, stdout().map_err(Error::Write)?),
+        Action::Write(target) if is_same(target, &before) => {
+            Err(Error::Refused("the output is the input itself; ask for rewriting in place to do that"))
+        }
+        Action::Write(target) => rewrite(&pump, file, &before, target, false),
+        Action::Replace => rewrite(&pump, file, &before, &job.input, true),
     }
+}
+
+/// From an open file to a whole new one at `target`.
+fn rewrite(
+    pump: &Pump<'_>,
+    file: File,
+    before: &Metadata,
+    target: &Path,
+    in_place: bool,
+) -> Result<Report, Error> {
+    let mut source = Source::new(file, pump.control);
+    let (codec, mut decoder) = Decoder::open(&mut source).map_err(|e| Error::read(e, pump.control))?;
     let mut encoder = Encoder::new(codec, AtomicFile::create(target)?).map_err(Error::write)?;
     let tally = pump.run(&mut decoder, &mut encoder)?;
     drop(decoder);
@@ -139,10 +160,10 @@ fn attempt(batch: &Batch, job: &Job, control: &Control) -> Result<Report, Error>
         return Ok(Report::done(tally, source.bytes, 0));
     }
     let output = encoder.finish().map_err(Error::write)?;
-    if in_place && !is_unchanged(&job.input, &before) {
+    if in_place && !(is_same(target, before) && is_unchanged(target, before)) {
         return Err(Error::Refused("the file changed while it was read; it was left as it is"));
     }
-    let bytes_out = output.commit(&before).map_err(Error::write)?;
+    let bytes_out = output.commit(before).map_err(Error::write)?;
     Ok(Report::done(tally, source.bytes, bytes_out))
 }
 
@@ -155,7 +176,10 @@ fn open(path: &Path, in_place: bool) -> Result<(File, Metadata), Error> {
     options.read(true);
     // Opening a FIFO would wait for its writer.
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
     let file = options.open(path).map_err(Error::Read)?;
     let metadata = file.metadata().map_err(Error::Read)?;
     if metadata.is_dir() {
@@ -189,7 +213,6 @@ fn is_same(path: &Path, metadata: &Metadata) -> bool {
 
 /// Whether nobody wrote to the file since `before`: what a program appends after our last read would be lost.
 fn is_unchanged(path: &Path, before: &Metadata) -> bool {
-    is_same(path, before)
-        && std::fs::metadata(path)
-            .is_ok_and(|now| now.len() == before.len() && now.modified().ok() == before.modified().ok())
+    std::fs::metadata(path)
+        .is_ok_and(|now| now.len() == before.len() && now.modified().ok() == before.modified().ok())
 }

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use crate::codec::{Decoder, Encoder};
-use crate::pump::{Counting, Pump};
+use crate::pump::{Pump, Source, Valve};
 use crate::{Batch, Control, Error, Report};
 
 /// Redacts `input` into `output` and flushes after every piece that arrives: a line that was typed comes out before
@@ -15,11 +15,8 @@ pub fn filter(
     batch: &Batch,
     input: impl Read,
     output: impl Write,
-    control: &Control,
+    control: Control<'_>,
 ) -> Result<Report, Error> {
-    let mut source = Counting::new(input, Some(control));
-    let mut sink = Counting::new(output, None);
-    let (codec, mut decoder) = Decoder::open(&mut source).map_err(|e| Error::read(e, control))?;
     let pump = Pump {
         redactor: &batch.redactor,
         format: batch.format,
@@ -28,11 +25,22 @@ pub fn filter(
         refuse_binary: false,
         control,
     };
-    let mut encoder = Encoder::new(codec, &mut sink).map_err(Error::write)?;
-    let tally = pump.run(&mut decoder, &mut encoder)?;
+    stream(&pump, input, output)
+}
+
+/// Pumps one compressed or plain stream into another that nobody can take back.
+pub(crate) fn stream(pump: &Pump<'_>, input: impl Read, output: impl Write) -> Result<Report, Error> {
+    let mut source = Source::new(input, pump.control);
+    let (codec, mut decoder) = Decoder::open(&mut source).map_err(|e| Error::read(e, pump.control))?;
+    let valve = Valve::default();
+    let mut encoder = Encoder::new(codec, valve.on(output)).map_err(Error::write)?;
+    let tally = pump.run(&mut decoder, &mut encoder).inspect_err(|_| valve.shut())?;
     drop(decoder);
-    encoder.finish().and_then(Write::flush).map_err(Error::write)?;
-    Ok(Report::done(tally, source.bytes, sink.bytes))
+    if tally.binary {
+        valve.shut();
+    }
+    encoder.finish().and_then(|mut sink| sink.flush()).map_err(Error::write)?;
+    Ok(Report::done(tally, source.bytes, valve.bytes()))
 }
 
 #[cfg(test)]
@@ -45,7 +53,10 @@ mod tests {
     use ctxproto_redact::{Options, Redactor};
 
     use super::*;
-    use crate::Status;
+    use crate::{Progress, Status};
+
+    static PROGRESS: Progress = Progress::new();
+    static GO: Control<'_> = Control::new(&PROGRESS, &|| false);
 
     fn batch() -> Batch {
         let detector = Detector::new(&Policy::default()).expect("the default policy");
@@ -89,13 +100,12 @@ mod tests {
             Ok(&b"one
 "[..]),
         ];
-        let report = filter(&batch(), Pieces(pieces.into_iter(), &log), Sink(&log), &Control::default());
+        let report = filter(&batch(), Pieces(pieces.into_iter(), &log), Sink(&log), GO);
         assert_eq!(report.expect("read to the end").status, Status::Clean);
 
-        let control = Control::default();
-        control.interrupt();
+        let control = Control::new(&PROGRESS, &|| true);
         let pieces = vec![Err(io::ErrorKind::Interrupted.into())];
-        let report = filter(&batch(), Pieces(pieces.into_iter(), &log), Sink(&log), &control);
+        let report = filter(&batch(), Pieces(pieces.into_iter(), &log), Sink(&log), control);
         assert!(matches!(report, Err(Error::Interrupted)));
     }
 
@@ -110,9 +120,6 @@ mod tests {
                 Ok(())
             }
         }
-        assert!(matches!(
-            filter(&batch(), &b"text\n"[..], Gone, &Control::default()),
-            Err(Error::BrokenPipe)
-        ));
+        assert!(matches!(filter(&batch(), &b"text\n"[..], Gone, GO), Err(Error::BrokenPipe)));
     }
 }

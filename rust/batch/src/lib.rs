@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use ctxproto_batch::{Batch, Control, Job, Status, run};
+//! use ctxproto_batch::{Batch, Control, Job, Progress, Status, run};
 //! use ctxproto_redact::{Options, Redactor, detect::{Detector, Policy}};
 //!
 //! let dir = std::env::temp_dir().join(format!("ctxproto-doc-{}", std::process::id()));
@@ -15,7 +15,9 @@
 //! std::fs::write(dir.join("in.log"), "nothing to hide\n")?;
 //! let redactor = Arc::new(Redactor::new(Arc::new(Detector::new(&Policy::default())?), Options::default()));
 //! let job = Job::write(dir.join("in.log"), dir.join("out.log"));
-//! run(&Batch::new(redactor), &[job], &Control::default(), |_, report| assert_eq!(report.status, Status::Clean));
+//! let progress = Progress::new();
+//! let control = Control::new(&progress, &|| false);
+//! run(&Batch::new(redactor), &[job], control, |_, report| assert_eq!(report.status, Status::Clean));
 //! assert_eq!(std::fs::read(dir.join("out.log"))?, b"nothing to hide\n");
 //! # std::fs::remove_dir_all(&dir)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -29,6 +31,7 @@ mod file;
 mod filter;
 mod pump;
 mod run;
+mod stdio;
 mod utf16;
 
 pub use ctxproto_redact as redact;
@@ -38,3 +41,4 @@ pub use error::Error;
 pub use file::{Action, Job, Report, Status, process};
 pub use filter::filter;
 pub use run::{Batch, run};
+pub use stdio::{Stdin, stdout};

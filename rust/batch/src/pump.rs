@@ -1,5 +1,6 @@
 //! The one loop: blocks in, redacted blocks out.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -35,7 +36,7 @@ pub(crate) struct Pump<'a> {
     pub(crate) eager: bool,
     /// Stop at the first block when it holds a NUL and is not UTF-16.
     pub(crate) refuse_binary: bool,
-    pub(crate) control: &'a Control,
+    pub(crate) control: Control<'a>,
 }
 
 impl Pump<'_> {
@@ -105,7 +106,7 @@ impl Pump<'_> {
     fn fill(&self, input: &mut impl Read, block: &mut [u8], least: usize) -> Result<usize, Error> {
         let mut filled = 0;
         while filled < block.len() {
-            if self.control.interrupted() {
+            if self.control.stopped() {
                 return Err(Error::Interrupted);
             }
             match input.read(&mut block[filled..]) {
@@ -153,45 +154,74 @@ impl Utf16 {
     }
 }
 
-/// Counts what passes through.
-pub(crate) struct Counting<'a, T> {
-    inner: T,
+/// Counts what is read, as progress too, and keeps signals from the codecs.
+pub(crate) struct Source<'a, R> {
+    inner: R,
     pub(crate) bytes: u64,
-    control: Option<&'a Control>,
+    control: Control<'a>,
 }
 
-impl<'a, T> Counting<'a, T> {
-    /// With a control, every byte counts as progress too.
-    pub(crate) fn new(inner: T, control: Option<&'a Control>) -> Self {
+impl<'a, R> Source<'a, R> {
+    pub(crate) fn new(inner: R, control: Control<'a>) -> Self {
         Self { inner, bytes: 0, control }
     }
 }
 
-impl<T: Read> Read for Counting<'_, T> {
+impl<R: Read> Read for Source<'_, R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let n = loop {
+        loop {
             match self.inner.read(buf) {
-                // A signal; the codecs above need not know, unless it means stop.
                 Err(e) if e.kind() == ErrorKind::Interrupted => {
-                    if self.control.is_some_and(Control::interrupted) {
-                        return Err(io::Error::other("interrupted"));
+                    if self.control.stopped() {
+                        return Err(io::Error::other("stopped"));
                     }
                 }
-                result => break result?,
+                Err(e) => return Err(e),
+                Ok(n) => {
+                    self.bytes += n as u64;
+                    self.control.progress.add_bytes(n as u64);
+                    return Ok(n);
+                }
             }
-        };
-        self.bytes += n as u64;
-        if let Some(control) = self.control {
-            control.progress.add_bytes(n as u64);
         }
-        Ok(n)
     }
 }
 
-impl<T: Write> Write for Counting<'_, T> {
+/// A sink with a valve: a compressor that is dropped after an error writes its trailer, and half a text must not
+/// look like a whole one.
+pub(crate) struct Sink<'a, W> {
+    inner: W,
+    valve: &'a Valve,
+}
+
+/// Counts what passes, until it is shut.
+#[derive(Debug, Default)]
+pub(crate) struct Valve {
+    bytes: Cell<u64>,
+    shut: Cell<bool>,
+}
+
+impl Valve {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.get()
+    }
+
+    pub(crate) fn shut(&self) {
+        self.shut.set(true);
+    }
+
+    pub(crate) fn on<W>(&self, inner: W) -> Sink<'_, W> {
+        Sink { inner, valve: self }
+    }
+}
+
+impl<W: Write> Write for Sink<'_, W> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        if self.valve.shut.get() {
+            return Ok(buf.len());
+        }
         let n = self.inner.write(buf)?;
-        self.bytes += n as u64;
+        self.valve.bytes.set(self.valve.bytes.get() + n as u64);
         Ok(n)
     }
 

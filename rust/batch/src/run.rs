@@ -34,16 +34,16 @@ impl Batch {
 
 /// Processes all jobs; `done` hears of each on the calling thread, in the order of `jobs`, with the job's index.
 ///
-/// After [`Control::interrupt`] the reports of the files that were not finished never come; what was finished stays.
+/// After a stop the reports of the files that were not finished never come; what was finished stays.
 /// Threads live as long as the call: nothing is left over that a fork could break.
-pub fn run(batch: &Batch, jobs: &[Job], control: &Control, mut done: impl FnMut(usize, Report)) {
+pub fn run(batch: &Batch, jobs: &[Job], control: Control<'_>, mut done: impl FnMut(usize, Report)) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         for _ in 0..batch.threads.clamp(1, jobs.len().max(1)) {
             let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
-                while !control.interrupted() {
+                while !control.stopped() {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(index) else { break };
                     if sender.send((index, process(batch, job, control))).is_err() {
@@ -66,7 +66,7 @@ pub fn run(batch: &Batch, jobs: &[Job], control: &Control, mut done: impl FnMut(
         }
     });
     let targets = jobs.iter().filter_map(|job| match &job.action {
-        Action::Scan => None,
+        Action::Scan | Action::Print => None,
         Action::Write(target) => target.parent(),
         Action::Replace => job.input.parent(),
     });

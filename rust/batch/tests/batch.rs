@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use ctxproto_batch::redact::detect::{Detector, Policy};
 use ctxproto_batch::redact::{Options, Redactor};
-use ctxproto_batch::{Batch, Control, Job, Report, Status, run};
+use ctxproto_batch::{Batch, Control, Job, Progress, Report, Status, run};
+
+static PROGRESS: Progress = Progress::new();
+static GO: Control<'_> = Control::new(&PROGRESS, &|| false);
 
 /// A token with a valid checksum, made here so that none stands in the repository.
 fn token(seed: u32) -> String {
@@ -39,7 +42,7 @@ fn batch(threads: usize) -> Batch {
 
 fn run_all(threads: usize, jobs: &[Job]) -> Vec<Report> {
     let mut reports = vec![];
-    run(&batch(threads), jobs, &Control::default(), |index, report| {
+    run(&batch(threads), jobs, GO, |index, report| {
         assert_eq!(index, reports.len());
         reports.push(report);
     });
@@ -173,9 +176,8 @@ fn an_interrupt_leaves_nothing_unfinished() {
     for _ in 0..64 {
         file.write_all(&b"some line of text\n".repeat(60_000)).expect("written");
     }
-    let control = Control::default();
-    control.interrupt();
+    let control = Control::new(&PROGRESS, &|| true);
     let jobs = [Job::write(dir.path().join("in"), dir.path().join("out"))];
-    run(&batch(1), &jobs, &control, |_, _| panic!("nothing was finished"));
+    run(&batch(1), &jobs, control, |_, _| panic!("nothing was finished"));
     assert_eq!(others(dir.path(), "in"), Vec::<String>::new());
 }
