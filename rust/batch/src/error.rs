@@ -14,14 +14,14 @@ pub enum Error {
     /// The job itself makes no sense; the text says why.
     Refused(&'static str),
     /// The caller asked to stop.
-    Interrupted,
+    Stopped,
     /// Nobody reads the output any more.
     BrokenPipe,
 }
 
 impl Error {
     pub(crate) fn read(error: io::Error, control: Control<'_>) -> Self {
-        if control.stopped() { Self::Interrupted } else { Self::Read(error) }
+        if control.stopped() { Self::Stopped } else { Self::Read(error) }
     }
 
     pub(crate) fn write(error: io::Error) -> Self {
@@ -35,7 +35,7 @@ impl fmt::Display for Error {
             Self::Read(e) => write!(f, "cannot read: {}", Plain(e)),
             Self::Write(e) => write!(f, "cannot write the output: {}", Plain(e)),
             Self::Refused(why) => f.write_str(why),
-            Self::Interrupted => f.write_str("interrupted"),
+            Self::Stopped => f.write_str("stopped"),
             Self::BrokenPipe => f.write_str("the reader of the output went away"),
         }
     }

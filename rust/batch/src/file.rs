@@ -4,15 +4,35 @@ use std::collections::BTreeMap;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use ctxproto_redact::Finding;
+use ctxproto_redact::{Finding, Format, Redactor};
 
 use crate::atomic::AtomicFile;
 use crate::codec::{Decoder, Encoder};
 use crate::filter::stream;
 use crate::pump::{Pump, Source, Tally};
 use crate::stdio::stdout;
-use crate::{Batch, Control, Error};
+use crate::{Control, Error};
+
+/// What all files of a batch have in common.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The policy.
+    pub redactor: Arc<Redactor>,
+    /// The layout of the files' text.
+    pub format: Format,
+    /// Findings reported in detail for each file; beyond that they are only counted, because a file may hold more
+    /// of them than memory does.
+    pub details: usize,
+}
+
+impl Batch {
+    /// Format by inspection, no details.
+    pub fn new(redactor: Arc<Redactor>) -> Self {
+        Self { redactor, format: Format::Auto, details: 0 }
+    }
+}
 
 /// What becomes of the redacted text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,12 +128,16 @@ impl Report {
     }
 }
 
-/// Processes one file from opening to renaming. Depends on nothing but its arguments: the same input gives the same
-/// output and report on any thread.
-pub fn process(batch: &Batch, job: &Job, control: Control<'_>) -> Report {
-    let report = attempt(batch, job, control).unwrap_or_else(Report::failed);
+/// Processes one file from opening to renaming; `None` when the control said stop, and then nothing was written.
+/// Depends on nothing but its arguments: the same input gives the same output and report on any thread.
+pub fn process(batch: &Batch, job: &Job, control: Control<'_>) -> Option<Report> {
+    let report = match attempt(batch, job, control) {
+        Ok(report) => report,
+        Err(Error::Stopped) => return None,
+        Err(error) => Report::failed(error),
+    };
     control.progress.add_file();
-    report
+    Some(report)
 }
 
 fn attempt(batch: &Batch, job: &Job, control: Control<'_>) -> Result<Report, Error> {

@@ -106,7 +106,7 @@ mod tests {
         let control = Control::new(&PROGRESS, &|| true);
         let pieces = vec![Err(io::ErrorKind::Interrupted.into())];
         let report = filter(&batch(), Pieces(pieces.into_iter(), &log), Sink(&log), control);
-        assert!(matches!(report, Err(Error::Interrupted)));
+        assert!(matches!(report, Err(Error::Stopped)));
     }
 
     #[test]

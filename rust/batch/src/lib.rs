@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use ctxproto_batch::{Batch, Control, Job, Progress, Status, run};
+//! use ctxproto_batch::{Batch, Control, Job, Progress, Status, process, run};
 //! use ctxproto_redact::{Options, Redactor, detect::{Detector, Policy}};
 //!
 //! let dir = std::env::temp_dir().join(format!("ctxproto-doc-{}", std::process::id()));
@@ -17,7 +17,8 @@
 //! let job = Job::write(dir.join("in.log"), dir.join("out.log"));
 //! let progress = Progress::new();
 //! let control = Control::new(&progress, &|| false);
-//! run(&Batch::new(redactor), &[job], control, |_, report| assert_eq!(report.status, Status::Clean));
+//! let batch = Batch::new(redactor);
+//! run(4, &[job], |job| process(&batch, job, control), |_, report| assert_eq!(report.status, Status::Clean));
 //! assert_eq!(std::fs::read(dir.join("out.log"))?, b"nothing to hide\n");
 //! # std::fs::remove_dir_all(&dir)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -38,7 +39,7 @@ pub use ctxproto_redact as redact;
 
 pub use control::{Control, Progress};
 pub use error::Error;
-pub use file::{Action, Job, Report, Status, process};
+pub use file::{Action, Batch, Job, Report, Status, process};
 pub use filter::filter;
-pub use run::{Batch, run};
+pub use run::run;
 pub use stdio::{Stdin, stdout};

@@ -107,7 +107,7 @@ impl Pump<'_> {
         let mut filled = 0;
         while filled < block.len() {
             if self.control.stopped() {
-                return Err(Error::Interrupted);
+                return Err(Error::Stopped);
             }
             match input.read(&mut block[filled..]) {
                 Ok(0) => break,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ctxproto_batch::redact::detect::{Detector, Policy};
 use ctxproto_batch::redact::{Options, Redactor};
-use ctxproto_batch::{Batch, Control, Job, Progress, Report, Status, run};
+use ctxproto_batch::{Batch, Control, Job, Progress, Report, Status, process, run};
 
 static PROGRESS: Progress = Progress::new();
 static GO: Control<'_> = Control::new(&PROGRESS, &|| false);
@@ -34,18 +34,24 @@ fn token(seed: u32) -> String {
     format!("ghp_{body}{}", tail.map(digit).iter().collect::<String>())
 }
 
-fn batch(threads: usize) -> Batch {
+fn batch() -> Batch {
     let detector = Detector::new(&Policy::default()).expect("the default policy");
     let redactor = Arc::new(Redactor::new(Arc::new(detector), Options::default()));
-    Batch { threads, details: 10, ..Batch::new(redactor) }
+    Batch { details: 10, ..Batch::new(redactor) }
 }
 
 fn run_all(threads: usize, jobs: &[Job]) -> Vec<Report> {
     let mut reports = vec![];
-    run(&batch(threads), jobs, GO, |index, report| {
-        assert_eq!(index, reports.len());
-        reports.push(report);
-    });
+    let batch = batch();
+    run(
+        threads,
+        jobs,
+        |job| process(&batch, job, GO),
+        |index, report| {
+            assert_eq!(index, reports.len());
+            reports.push(report);
+        },
+    );
     assert_eq!(reports.len(), jobs.len());
     reports
 }
@@ -178,6 +184,7 @@ fn an_interrupt_leaves_nothing_unfinished() {
     }
     let control = Control::new(&PROGRESS, &|| true);
     let jobs = [Job::write(dir.path().join("in"), dir.path().join("out"))];
-    run(&batch(1), &jobs, control, |_, _| panic!("nothing was finished"));
+    let batch = batch();
+    run(1, &jobs, |job| process(&batch, job, control), |_, _| panic!("nothing was finished"));
     assert_eq!(others(dir.path(), "in"), Vec::<String>::new());
 }
