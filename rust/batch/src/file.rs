@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use ctxproto_redact::{Finding, Format, Redactor};
 
 use crate::atomic::AtomicFile;
 use crate::codec::{Decoder, Encoder};
-use crate::filter::stream;
+use crate::filter::{drain, stream};
 use crate::pump::{Pump, Source, Tally};
 use crate::stdio::stdout;
 use crate::{Control, Error};
@@ -111,7 +110,8 @@ pub struct Report {
 }
 
 impl Report {
-    fn failed(error: Error) -> Self {
+    /// The report of an input that failed.
+    pub fn failed(error: Error) -> Self {
         let (counts, findings) = (BTreeMap::new(), vec![]);
         let error = Some(error);
         Self { status: Status::Failed, error, bytes_in: 0, bytes_text: 0, bytes_out: 0, counts, findings }
@@ -151,13 +151,7 @@ fn attempt(batch: &Batch, job: &Job, control: Control<'_>) -> Result<Report, Err
         control,
     };
     match &job.action {
-        Action::Scan => {
-            let mut source = Source::new(file, control);
-            let (_, mut decoder) = Decoder::open(&mut source).map_err(|e| Error::read(e, control))?;
-            let tally = pump.run(&mut decoder, &mut io::sink())?;
-            drop(decoder);
-            Ok(Report::done(tally, source.bytes, 0))
-        }
+        Action::Scan => drain(&pump, file),
         Action::Print => stream(&pump, file, stdout().map_err(Error::Write)?),
         Action::Write(target) if is_same(target, &before) => {
             Err(Error::Refused("the output is the input itself; ask for rewriting in place to do that"))

@@ -1,6 +1,6 @@
 //! A pipe: text in at one end, redacted text out at the other as soon as it is certain.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 
 use crate::codec::{Decoder, Encoder};
 use crate::pump::{Pump, Source, Valve};
@@ -17,15 +17,26 @@ pub fn filter(
     output: impl Write,
     control: Control<'_>,
 ) -> Result<Report, Error> {
-    let pump = Pump {
-        redactor: &batch.redactor,
-        format: batch.format,
-        details: batch.details,
-        eager: true,
-        refuse_binary: false,
-        control,
-    };
-    stream(&pump, input, output)
+    stream(&pump(batch, control), input, output)
+}
+
+/// Finds without writing anything.
+pub fn find(batch: &Batch, input: impl Read, control: Control<'_>) -> Result<Report, Error> {
+    drain(&pump(batch, control), input)
+}
+
+fn pump<'a>(batch: &'a Batch, control: Control<'a>) -> Pump<'a> {
+    let Batch { redactor, format, details } = batch;
+    Pump { redactor, format: *format, details: *details, eager: true, refuse_binary: false, control }
+}
+
+/// Pumps a stream to its end and writes nothing.
+pub(crate) fn drain(pump: &Pump<'_>, input: impl Read) -> Result<Report, Error> {
+    let mut source = Source::new(input, pump.control);
+    let (_, mut decoder) = Decoder::open(&mut source).map_err(|e| Error::read(e, pump.control))?;
+    let tally = pump.run(&mut decoder, &mut io::sink())?;
+    drop(decoder);
+    Ok(Report::done(tally, source.bytes, 0))
 }
 
 /// Pumps one compressed or plain stream into another that nobody can take back.
@@ -46,7 +57,6 @@ pub(crate) fn stream(pump: &Pump<'_>, input: impl Read, output: impl Write) -> R
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
-    use std::io;
     use std::sync::Arc;
 
     use ctxproto_redact::detect::{Detector, Policy};

@@ -40,6 +40,6 @@ pub use ctxproto_redact as redact;
 pub use control::{Control, Progress};
 pub use error::Error;
 pub use file::{Action, Batch, Job, Report, Status, process};
-pub use filter::filter;
+pub use filter::{filter, find};
 pub use run::run;
 pub use stdio::{Stdin, stdout};

@@ -1,0 +1,100 @@
+"""Writes THIRD_PARTY_NOTICES.md: the crates that are linked into the binary, and their licences.
+
+Fails on a licence that is not on the list of those that may be shipped. With --check, fails when the file is not
+what would be written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+NOTICES = Path("THIRD_PARTY_NOTICES.md")
+BEGIN = "<!-- crates:begin -->"
+END = "<!-- crates:end -->"
+
+# A crate is fine when one alternative ("A OR B") has all its parts ("A AND B") here.
+ALLOWED = {
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "ISC",
+    "MIT",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+}
+
+# Where we build; a crate for another platform is not linked here, but its users get it.
+ROOT = "ctxproto-py"
+
+
+def metadata() -> dict[str, Any]:
+    """The whole dependency graph, for every platform."""
+    command = ["cargo", "metadata", "--locked", "--format-version=1"]
+    found: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return found
+
+
+def linked(graph: dict[str, Any]) -> list[dict[str, Any]]:
+    """The crates that end in the binary: normal dependencies, no build scripts, no macros."""
+    packages = {package["id"]: package for package in graph["packages"]}
+    nodes = {node["id"]: node for node in graph["resolve"]["nodes"]}
+    todo = [package["id"] for package in graph["packages"] if package["name"] == ROOT]
+    seen = set(todo)
+    while todo:
+        for dependency in nodes[todo.pop()]["deps"]:
+            kinds = {kind["kind"] for kind in dependency["dep_kinds"]}
+            package = packages[dependency["pkg"]]
+            macro = any("proc-macro" in target["kind"] for target in package["targets"])
+            if None in kinds and not macro and package["id"] not in seen:
+                seen.add(package["id"])
+                todo.append(package["id"])
+    others = [packages[one] for one in seen if packages[one]["source"]]
+    return sorted(others, key=lambda package: (package["name"], package["version"]))
+
+
+def allowed(licence: str) -> bool:
+    """Whether an SPDX expression offers a way that is on the list."""
+    licence = licence.replace("/", " OR ").replace("(", " ").replace(")", " ")
+    # "A AND B OR C" reads as "(A AND B) OR C"; "(A OR B) AND C" loses its brackets and is read more strictly or equal
+    # for the licences in use, and a crate of that kind has to be looked at by a person anyway.
+    ways = re.split(r"\s+OR\s+", licence)
+    return any(all(part.strip() in ALLOWED for part in re.split(r"\s+AND\s+", way)) for way in ways)
+
+
+def table(crates: list[dict[str, Any]]) -> str:
+    """The crates as a Markdown table."""
+    rows = ["| crate | version | licence | authors |", "| --- | --- | --- | --- |"]
+    for crate in crates:
+        authors = ", ".join(re.sub(r"\s*<[^>]*>", "", author) for author in crate["authors"]) or "see its repository"
+        rows.append(f"| {crate['name']} | {crate['version']} | {crate['license']} | {authors} |")
+    return "\n".join(rows)
+
+
+def main() -> int:
+    """Writes or checks the notices."""
+    crates = linked(metadata())
+    refused = [crate for crate in crates if not allowed(crate["license"] or "")]
+    for crate in refused:
+        print(f"{crate['name']} {crate['version']}: licence {crate['license']} is not on the list", file=sys.stderr)
+    old = NOTICES.read_text(encoding="utf-8")
+    head, rest = old.split(BEGIN)
+    new = f"{head}{BEGIN}\n{table(crates)}\n{END}{rest.split(END)[1]}"
+    if "--check" in sys.argv[1:]:
+        if new != old:
+            print(f"{NOTICES} is out of date: run python ci/notices.py", file=sys.stderr)
+            return 1
+    else:
+        NOTICES.write_text(new, encoding="utf-8")
+    return bool(refused)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
