@@ -1,7 +1,7 @@
 """Settings in a file: `ctxproto.toml`, or `[tool.ctxproto]` in `pyproject.toml`.
 
-The file in the nearest parent directory wins, whole: files are not merged. Every key is checked; one that does not
-exist is an error that names the file, the key and the key that was probably meant.
+The file in the nearest parent directory wins, whole: files are not merged. Every key is checked; one
+that does not exist is an error that names the file, the key and the key that was probably meant.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxproto.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 __all__ = ["KEYS", "Config", "find", "load"]
 
@@ -57,7 +59,7 @@ def load(path: Path) -> Config:
     table = _table(path, _parse(path))
     if table is None:
         raise ConfigError(f"{path} has no table [tool.ctxproto]")
-    values = {}
+    values: dict[str, Any] = {}
     for key, value in _flat(table):
         check = KEYS.get(key)
         if check is None:

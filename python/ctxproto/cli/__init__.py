@@ -46,7 +46,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            import difflib  # noqa: PLC0415
+            import difflib
 
             near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
             hint = f"; did you mean {near[0]}?" if near else f"; the commands are {', '.join(_COMMANDS)}"
@@ -74,8 +74,8 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _run(args: Sequence[str] | None) -> int:
-    from ctxproto.cli import output  # noqa: PLC0415
-    from ctxproto.errors import ConfigError, CtxprotoError  # noqa: PLC0415
+    from ctxproto.cli import output
+    from ctxproto.errors import ConfigError, CtxprotoError
 
     try:
         status = cli.main(args, prog_name="ctxproto", standalone_mode=False)

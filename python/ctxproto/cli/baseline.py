@@ -1,7 +1,8 @@
 """A baseline: what was found before, so that only news is told.
 
-It holds no value: a finding is known by its path, its rule and a keyed fingerprint. The key is a salt drawn when the
-file is made and kept in it, so fingerprints are stable for one baseline and mean nothing to any other.
+It holds no value: a finding is known by its path, its rule and a keyed fingerprint. The key is a salt
+drawn when the file is made and kept in it, so fingerprints are stable for one baseline and mean nothing
+to any other.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ def command(shell: str) -> None:
     zsh:   eval "$(ctxproto completion zsh)"  in ~/.zshrc
     fish:  ctxproto completion fish > ~/.config/fish/completions/ctxproto.fish
     """
-    from ctxproto.cli import cli  # noqa: PLC0415
+    from ctxproto.cli import cli
 
     found = get_completion_class(shell)
     if found is None:

@@ -50,7 +50,7 @@ _POLICY = [
     click.option(
         "--pii",
         metavar="SET",
-        help="Personal data: dangerous (the default: cards, SSN, IBAN), all, none, or labels such as EMAIL,PHONE.",
+        help="Personal data: dangerous (default: card, SSN, IBAN), all, none, or labels like EMAIL,PHONE.",
     ),
     click.option(
         "--allow", "allow_values", metavar="VALUE", multiple=True, help="Leave this very value alone."
@@ -145,8 +145,8 @@ class Settings:
 
     def redactor(self, *, key: bytes | None = None, inline: bool = False) -> Redactor:
         """Compiles the policy; `key` is that of the fingerprints, by default CTXPROTO_KEY or a random one."""
-        from ctxproto import Allow, Redactor, known_values_from_env  # noqa: PLC0415
-        from ctxproto.cli import output  # noqa: PLC0415
+        from ctxproto import Allow, Redactor, known_values_from_env
+        from ctxproto.cli import output
 
         redactor = Redactor(
             rules=self["rules"],

@@ -1,6 +1,7 @@
-"""What people see: colour, progress, names, numbers. Data goes to standard output, everything else to standard error.
+"""What people see: colour, progress, names, numbers.
 
-Whether a stream is a terminal is decided here and nowhere else.
+Data goes to standard output, everything else to standard error. Whether a stream is a terminal is
+decided here and nowhere else.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ class Bar:
 
 def write_json(document: Any, stream: TextIO) -> None:
     """One indented JSON document, keys in the order they were given."""
-    import json  # noqa: PLC0415
+    import json
 
     json.dump(document, stream, indent=2, ensure_ascii=False)
     stream.write("\n")

@@ -45,7 +45,7 @@ def show(rule: str, config_path: str | None, no_config: bool, **given: Any) -> N
     rules = options.resolve(config_path, no_config, given).redactor().rules
     shown = [one for one in rules if rule in (one.id, one.label)]
     if not shown:
-        import difflib  # noqa: PLC0415
+        import difflib
 
         near = difflib.get_close_matches(rule, [one.id for one in rules], n=1)
         hint = f"; did you mean {near[0]}?" if near else "; see ctxproto rules list"
@@ -63,7 +63,7 @@ def check(files: tuple[str, ...]) -> int:
 
     Exits with 0 when all of it is understood, 2 when a file cannot be used, 3 when parts of it are left out.
     """
-    from ctxproto import Redactor  # noqa: PLC0415
+    from ctxproto import Redactor
 
     status = 0
     for file in files:
@@ -85,10 +85,10 @@ def check(files: tuple[str, ...]) -> int:
 @options.policy_options
 def test(config_path: str | None, no_config: bool, **given: Any) -> int:  # noqa: FBT001
     """Tests each active rule against its own generated examples and near misses."""
-    from ctxproto import _core  # noqa: PLC0415
+    from ctxproto import _core
 
     redactor = options.resolve(config_path, no_config, given).redactor()
-    failures = _core.rules_test(redactor)
+    failures = _core.rules_test(redactor)  # type: ignore[attr-defined]
     for rule, reason in failures:
         output.error(f"{rule}: {reason}")
     click.echo(f"{output.count(len(redactor.rules), 'rule')} tested, {len(failures)} failed")

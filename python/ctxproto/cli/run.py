@@ -69,7 +69,7 @@ class Account:
         for path, why in inputs.failed:
             self.add(Entry(self.name(path), "failed", error=why))
 
-    def entry(self, path: str | Path, report: FileReport, target: Path | None = None) -> Entry:
+    def entry(self, path: str | os.PathLike[str], report: FileReport, target: Path | None = None) -> Entry:
         """From the core's report to ours."""
         skipped = report.status == "skipped"
         return Entry(
@@ -172,7 +172,7 @@ def files(
     details: int,
     each: Callable[[Entry], None] | None = None,
 ) -> None:
-    """Runs `jobs` (input, what to do, output) and adds what came of each, in order; `each` hears of it too."""
+    """Runs `jobs` (input, what to do, output) and adds what came of each, in order; `each` hears of it."""
     progress = _core.BatchProgress()
     total = sum(_size(path) for path, _, _ in jobs)
 

@@ -36,8 +36,8 @@ def command(
 ) -> int:
     """Replaces secrets and personal data in files, directories, patterns or a pipe.
 
-    A single file, or standard input, goes to standard output unless -o or --in-place says otherwise. gzip and zstd
-    are recognised and kept. Binary files and links are skipped. An output appears whole or not at all.
+    A single file, or standard input, goes to standard output unless -o or --in-place says otherwise. gzip and
+    zstd are recognised and kept. Binary files and links are skipped. An output appears whole or not at all.
     """
     paths = paths or inputs.default()
     settings = options.resolve(config_path, no_config, given)

@@ -13,7 +13,7 @@ import click
 from ctxproto.cli import FAILED, FOUND, baseline, inputs, options, output, run, sarif
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
     from ctxproto import Finding
 
@@ -48,9 +48,9 @@ def command(
 ) -> int:
     """Finds secrets and personal data in files, directories, patterns or a pipe; changes nothing.
 
-    Exits with 0 when nothing was found, 1 when something was, 3 when some inputs could not be read. A finding names
-    its rule and place, never its value; fingerprints are comparable between runs that use one baseline or one
-    CTXPROTO_KEY.
+    Exits with 0 when nothing was found, 1 when something was, 3 when some inputs could not be read. A
+    finding names its rule and place, never its value; fingerprints are comparable between runs that use
+    one baseline or one CTXPROTO_KEY.
     """
     paths = paths or inputs.default()
     inputs.check(paths)
