@@ -4,8 +4,8 @@
     python ci/sample.py --check build/sample.truth.json build/clean
 
 The values are drawn from a seeded generator when this runs, so that no file of the repository holds anything
-that looks like a secret, and every run writes the same bytes. The truth, written beside the sample, says what was
-planted in which file; the check says what of it survived.
+that looks like a secret, and every run writes the same bytes. The truth, written beside the sample, says what
+was planted in which file; the check says what of it survived.
 """
 
 from __future__ import annotations
