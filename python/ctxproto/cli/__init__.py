@@ -31,7 +31,18 @@ _COMMANDS = {
 }
 
 
+class ReaderGone(Exception):  # noqa: N818
+    """Whoever read the output has seen enough: not an error."""
+
+
 class _Commands(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # click would take it for an error and exit with 1.
+            raise ReaderGone from None
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
 
@@ -70,7 +81,22 @@ def cli() -> None:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Runs the command line and exits."""
+    _occupy_closed_streams()
     sys.exit(_run(args))
+
+
+def _occupy_closed_streams() -> None:
+    """A standard stream that was closed must not become the number of the next file that is opened."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            # The wrong way round for the first two: using them is still an error.
+            mode = os.O_RDONLY if name == "stdout" else os.O_WRONLY
+            descriptor = os.open(os.devnull, mode)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            if name != "stdin":
+                setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def _run(args: Sequence[str] | None) -> int:
@@ -88,8 +114,8 @@ def _run(args: Sequence[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         output.error("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read the output has seen enough. Nothing must be flushed into the closed pipe at exit.
+    except (ReaderGone, BrokenPipeError):
+        # Nothing must be flushed into the closed pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except ConfigError as error:

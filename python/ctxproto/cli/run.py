@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ctxproto import __version__, _core
-from ctxproto.cli import output
+from ctxproto.cli import ReaderGone, output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -179,7 +179,7 @@ def files(
     def done(index: int, report: FileReport) -> None:
         path, _, target = jobs[index]
         if report.broken_pipe:
-            raise BrokenPipeError
+            raise ReaderGone
         entry = account.entry(path, report, target)
         account.add(entry)
         if each is not None:
@@ -201,7 +201,7 @@ def pipe(account: Account, settings: Settings, details: int, *, write: bool) -> 
     """Runs standard input, to standard output if it is to be written."""
     report = _core.run_filter(account.redactor, write=write, format=settings["format"], details=details)
     if report.broken_pipe:
-        raise BrokenPipeError
+        raise ReaderGone
     entry = account.entry(STDIN, report)
     account.add(entry)
     return entry
