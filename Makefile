@@ -40,7 +40,7 @@ lint: $(BUILT) ## Formats, lints, types, licences, and who may import whom
 	cargo clippy --workspace --all-targets --locked --quiet $(CARGO_JOBS) -- -D warnings
 	$(BIN)/ruff check --quiet $(PYTHON_DIRS)
 	$(BIN)/ruff format --check --quiet $(PYTHON_DIRS)
-	$(BIN)/mypy
+	$(BIN)/mypy $(PYTHON_DIRS)
 	$(BIN)/python ci/direction.py
 	$(BIN)/python ci/notices.py --check
 

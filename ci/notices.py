@@ -71,11 +71,23 @@ def allowed(licence: str) -> bool:
 
 def table(crates: list[dict[str, Any]]) -> str:
     """The crates as a Markdown table."""
-    rows = ["| crate | version | licence | authors |", "| --- | --- | --- | --- |"]
-    for crate in crates:
-        authors = ", ".join(re.sub(r"\s*<[^>]*>", "", author) for author in crate["authors"]) or "see its repository"
-        rows.append(f"| {crate['name']} | {crate['version']} | {crate['license']} | {authors} |")
+    rows = ["| crate | version | licence | copyright |", "| --- | --- | --- | --- |"]
+    rows += [f"| {crate['name']} | {crate['version']} | {crate['license']} | {holders(crate)} |" for crate in crates]
     return "\n".join(rows)
+
+
+def holders(crate: dict[str, Any]) -> str:
+    """The copyright lines of a crate's licence files, or its authors where those name nobody."""
+    files = sorted(Path(crate["manifest_path"]).parent.glob("LICEN[CS]E*"))
+    lines = [line.strip() for file in files if file.is_file() for line in file.read_text("utf-8").splitlines()]
+    # Some lines end with the year, as if it were plain who wrote the crate.
+    found = dict.fromkeys(
+        re.sub(r"(\d)$", rf"\1 the {crate['name']} developers", line.rstrip("."))
+        for line in lines
+        if re.match(r"Copyright (\(c\)|\d)", line, re.IGNORECASE)
+    )
+    authors = [re.sub(r"\s*<[^>]*>", "", author) for author in crate["authors"]]
+    return "; ".join(found) or ", ".join(authors) or f"the {crate['name']} developers"
 
 
 def main() -> int:
@@ -83,7 +95,10 @@ def main() -> int:
     crates = linked(metadata())
     refused = [crate for crate in crates if not allowed(crate["license"] or "")]
     for crate in refused:
-        print(f"{crate['name']} {crate['version']}: licence {crate['license']} is not on the list", file=sys.stderr)
+        print(
+            f"{crate['name']} {crate['version']}: licence {crate['license']} is not on the list",
+            file=sys.stderr,
+        )
     old = NOTICES.read_text(encoding="utf-8")
     head, rest = old.split(BEGIN)
     new = f"{head}{BEGIN}\n{table(crates)}\n{END}{rest.split(END)[1]}"

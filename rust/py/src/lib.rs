@@ -9,7 +9,6 @@ mod redactor;
 mod stream;
 mod text;
 
-
 /// The native part of ctxproto. Private: import from `ctxproto`.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {

@@ -32,7 +32,12 @@ impl From<&RuleInfo> for Rule {
 #[pymethods]
 impl Rule {
     fn __repr__(&self) -> String {
-        format!("Rule(id={:?}, label={:?}, pii={})", self.id, self.label, if self.pii { "True" } else { "False" })
+        format!(
+            "Rule(id={:?}, label={:?}, pii={})",
+            self.id,
+            self.label,
+            if self.pii { "True" } else { "False" }
+        )
     }
 }
 
@@ -64,8 +69,16 @@ pub(crate) struct Finding {
     fingerprint: String,
 }
 
-type Fields<'a, 'py> =
-    (&'a Bound<'py, PyString>, &'a Bound<'py, PyString>, usize, usize, usize, usize, Option<&'a str>, &'a str);
+type Fields<'a, 'py> = (
+    &'a Bound<'py, PyString>,
+    &'a Bound<'py, PyString>,
+    usize,
+    usize,
+    usize,
+    usize,
+    Option<&'a str>,
+    &'a str,
+);
 
 impl Finding {
     fn new(py: Python<'_>, names: &Names, found: Found) -> Self {
@@ -101,7 +114,7 @@ impl Finding {
 #[pymethods]
 impl Finding {
     #[new]
-    #[pyo3(signature = (rule, label, start, end, line=1, column=1, key_path=None, fingerprint=String::new()))]
+    #[pyo3(signature = (rule, label, start, end, line=1, column=1, key_path=None, fingerprint=""))]
     #[expect(clippy::too_many_arguments, reason = "one for each field")]
     fn py_new(
         rule: Py<PyString>,
@@ -111,9 +124,9 @@ impl Finding {
         line: usize,
         column: usize,
         key_path: Option<String>,
-        fingerprint: String,
+        fingerprint: &str,
     ) -> Self {
-        Self { rule, label, start, end, line, column, key_path, fingerprint }
+        Self { rule, label, start, end, line, column, key_path, fingerprint: fingerprint.to_owned() }
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -128,7 +141,13 @@ impl Finding {
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         match other.cast_exact::<Self>() {
-            Ok(other) => Ok(self.fields(py)?.eq(other.get().fields(py)?)?.into_pyobject(py)?.to_owned().into_any().unbind()),
+            Ok(other) => Ok(self
+                .fields(py)?
+                .eq(other.get().fields(py)?)?
+                .into_pyobject(py)?
+                .to_owned()
+                .into_any()
+                .unbind()),
             Err(_) => Ok(py.NotImplemented()),
         }
     }
@@ -152,7 +171,11 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 /// The Python objects for `found`, in order.
-pub(crate) fn findings<'py>(py: Python<'py>, names: &Names, found: Vec<Found>) -> PyResult<Bound<'py, PyTuple>> {
+pub(crate) fn findings<'py>(
+    py: Python<'py>,
+    names: &Names,
+    found: Vec<Found>,
+) -> PyResult<Bound<'py, PyTuple>> {
     let objects = found
         .into_iter()
         .map(|one| Bound::new(py, Finding::new(py, names, one)))

@@ -60,7 +60,8 @@ impl Redactor {
             "hash" => Placeholder::Hash,
             other => return Err(errors::input(format!("no placeholder style {other:?}"))),
         };
-        let detector = enter::detached(py, || Detector::new(&policy))?.map_err(|error| errors::policy(&error))?;
+        let detector =
+            enter::detached(py, || Detector::new(&policy))?.map_err(|error| errors::policy(&error))?;
         let names = Arc::new(Names::new(py, detector.rules()));
         let engine = Arc::new(Engine::new(Arc::new(detector), Options { placeholder, key }));
         Ok(Self { engine, names })
