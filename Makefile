@@ -68,5 +68,5 @@ $(TOOLS): pyproject.toml ci/prerequisites.sh ci/dev_requirements.py
 	@touch $@
 
 $(BUILT): $(TOOLS) $(RUST)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet $(CARGO_JOBS)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release $(CARGO_JOBS) >/dev/null
 	@touch $@
