@@ -5,8 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := $(VENV)/tools.stamp
 BUILT := $(VENV)/built.stamp
+DEMO := build/demo
 RUST := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name '*.toml')
-PYTHON_DIRS := $(wildcard python tests ci demo benches)
+PYTHON_DIRS := $(wildcard python tests ci benches)
 
 # One job where memory or cores are few: `make test JOBS=1`.
 JOBS ?=
@@ -20,7 +21,11 @@ help: ## Show this list
 
 .PHONY: demo
 demo: $(BUILT) ## Build, sanitize the bundled sample, show the report
-	$(BIN)/python demo/run.py
+	rm -rf $(DEMO)
+	$(BIN)/python ci/sample.py $(DEMO)/sample
+	$(BIN)/ctxproto sanitize $(DEMO)/sample -o $(DEMO)/clean --report $(DEMO)/report.json --no-config
+	$(BIN)/python ci/sample.py --show $(DEMO)/sample $(DEMO)/clean
+	$(BIN)/python ci/sample.py --check $(DEMO)/sample.truth.json $(DEMO)/clean
 
 .PHONY: test
 test: lint test-rust test-python ## Everything that must pass before a change goes in
@@ -40,7 +45,7 @@ lint: $(BUILT) ## Formats, lints, types, licences, and who may import whom
 	cargo clippy --workspace --all-targets --locked --quiet $(CARGO_JOBS) -- -D warnings
 	$(BIN)/ruff check --quiet $(PYTHON_DIRS)
 	$(BIN)/ruff format --check --quiet $(PYTHON_DIRS)
-	$(BIN)/mypy
+	$(BIN)/mypy $(PYTHON_DIRS)
 	$(BIN)/python ci/direction.py
 	$(BIN)/python ci/notices.py --check
 
@@ -59,7 +64,7 @@ build: $(BUILT) ## Build the package into .venv
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf $(VENV) target out
+	rm -rf $(VENV) target build
 
 $(TOOLS): pyproject.toml ci/prerequisites.sh ci/dev_requirements.py
 	@PYTHON="$(PYTHON)" sh ci/prerequisites.sh
@@ -68,5 +73,5 @@ $(TOOLS): pyproject.toml ci/prerequisites.sh ci/dev_requirements.py
 	@touch $@
 
 $(BUILT): $(TOOLS) $(RUST)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet $(CARGO_JOBS)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release $(CARGO_JOBS) >/dev/null
 	@touch $@

@@ -93,7 +93,7 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.split(".")[0] == "ctxproto":
-                    yield node.lineno, (alias.name.split(".") + [""])[1]
+                    yield node.lineno, [*alias.name.split("."), ""][1]
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ what would be written.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -17,7 +18,6 @@ NOTICES = Path("THIRD_PARTY_NOTICES.md")
 BEGIN = "<!-- crates:begin -->"
 END = "<!-- crates:end -->"
 
-# A crate is fine when one alternative ("A OR B") has all its parts ("A AND B") here.
 ALLOWED = {
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -31,7 +31,7 @@ ALLOWED = {
     "Zlib",
 }
 
-# Where we build; a crate for another platform is not linked here, but its users get it.
+# All platforms count, not only the one this runs on.
 ROOT = "ctxproto-py"
 
 
@@ -62,20 +62,38 @@ def linked(graph: dict[str, Any]) -> list[dict[str, Any]]:
 
 def allowed(licence: str) -> bool:
     """Whether an SPDX expression offers a way that is on the list."""
-    licence = licence.replace("/", " OR ").replace("(", " ").replace(")", " ")
-    # "A AND B OR C" reads as "(A AND B) OR C"; "(A OR B) AND C" loses its brackets and is read more strictly or equal
-    # for the licences in use, and a crate of that kind has to be looked at by a person anyway.
-    ways = re.split(r"\s+OR\s+", licence)
-    return any(all(part.strip() in ALLOWED for part in re.split(r"\s+AND\s+", way)) for way in ways)
+
+    def judge(node: ast.expr) -> bool:
+        if isinstance(node, ast.BoolOp):
+            return (all if isinstance(node.op, ast.And) else any)(map(judge, node.values))
+        return isinstance(node, ast.Constant) and node.value in ALLOWED
+
+    # Written as Python, whose and, or and brackets mean the same.
+    operators = {"AND": "and", "OR": "or", "/": "or"}
+    words = re.findall(r"[()/]|[^()/\s]+(?:\s+WITH\s+[^()/\s]+)?", licence) or [""]
+    python = " ".join(word if word in "()" and word else operators.get(word, repr(word)) for word in words)
+    return judge(ast.parse(python, mode="eval").body)
 
 
 def table(crates: list[dict[str, Any]]) -> str:
     """The crates as a Markdown table."""
-    rows = ["| crate | version | licence | authors |", "| --- | --- | --- | --- |"]
-    for crate in crates:
-        authors = ", ".join(re.sub(r"\s*<[^>]*>", "", author) for author in crate["authors"]) or "see its repository"
-        rows.append(f"| {crate['name']} | {crate['version']} | {crate['license']} | {authors} |")
+    rows = ["| crate | version | licence | copyright |", "| --- | --- | --- | --- |"]
+    rows += [f"| {crate['name']} | {crate['version']} | {crate['license']} | {holders(crate)} |" for crate in crates]
     return "\n".join(rows)
+
+
+def holders(crate: dict[str, Any]) -> str:
+    """The copyright lines of a crate's licence files, or its authors where those name nobody."""
+    files = sorted(Path(crate["manifest_path"]).parent.glob("LICEN[CS]E*"))
+    lines = [line.strip() for file in files if file.is_file() for line in file.read_text("utf-8").splitlines()]
+    # Some lines end with the year, as if it were plain who wrote the crate.
+    found = dict.fromkeys(
+        re.sub(r"(\d)$", rf"\1 the {crate['name']} developers", line.rstrip("."))
+        for line in lines
+        if re.match(r"Copyright (\(c\)|\d)", line, re.IGNORECASE)
+    )
+    authors = [re.sub(r"\s*<[^>]*>", "", author) for author in crate["authors"]]
+    return "; ".join(found) or ", ".join(authors) or f"the {crate['name']} developers"
 
 
 def main() -> int:
@@ -83,7 +101,10 @@ def main() -> int:
     crates = linked(metadata())
     refused = [crate for crate in crates if not allowed(crate["license"] or "")]
     for crate in refused:
-        print(f"{crate['name']} {crate['version']}: licence {crate['license']} is not on the list", file=sys.stderr)
+        print(
+            f"{crate['name']} {crate['version']}: licence {crate['license']} is not on the list",
+            file=sys.stderr,
+        )
     old = NOTICES.read_text(encoding="utf-8")
     head, rest = old.split(BEGIN)
     new = f"{head}{BEGIN}\n{table(crates)}\n{END}{rest.split(END)[1]}"

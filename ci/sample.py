@@ -1,6 +1,7 @@
 """Writes the sample of `make demo`: tool logs and agent messages with planted secrets, none of which is real.
 
     python ci/sample.py build/sample
+    python ci/sample.py --show build/sample build/clean
     python ci/sample.py --check build/sample.truth.json build/clean
 
 The values are drawn from a seeded generator when this runs, so that no file of the repository holds anything
@@ -85,9 +86,7 @@ class Sample:
 
     def aws(self) -> tuple[str, str]:
         """An AWS access key id and its secret."""
-        key = self._prefixed(
-            "AWS_ACCESS_KEY", "AK" + "IA", self.chars("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)
-        )
+        key = self._prefixed("AWS_ACCESS_KEY", "AK" + "IA", self.chars("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16))
         return key, self.plant("AWS_SECRET_KEY", self.chars(BASE64, 40))
 
     def slack(self) -> str:
@@ -159,9 +158,7 @@ def app_log(sample: Sample) -> str:
         lambda: f"http GET /v1/orders/{sample.random.randrange(10**6)} 200 {sample.random.randrange(900)}ms",
         lambda: f"db pool size=20 idle={sample.random.randrange(20)} waiting=0",
         lambda: f"cache hit key=session:{sample.chars(HEX, 12)} ttl={sample.random.randrange(3600)}",
-        lambda: (
-            f"job {sample.chars(HEX, 8)}-{sample.chars(HEX, 4)} finished in {sample.random.randrange(9000)}ms"
-        ),
+        lambda: f"job {sample.chars(HEX, 8)}-{sample.chars(HEX, 4)} finished in {sample.random.randrange(9000)}ms",
         lambda: f"image sha256:{sample.chars(HEX, 64)} already present",
         lambda: f"trace_id={sample.chars(HEX, 32)} span_id={sample.chars(HEX, 16)} sampled=true",
     ]
@@ -180,8 +177,7 @@ def app_log(sample: Sample) -> str:
             )
         if minute == 37:
             lines.append(
-                f"{stamp(sample, minute)} \x1b[33mWARN \x1b[0m mirror: "
-                f"token \x1b[1m{sample.github()}\x1b[0m expires"
+                f"{stamp(sample, minute)} \x1b[33mWARN \x1b[0m mirror: token \x1b[1m{sample.github()}\x1b[0m expires"
             )
     return "\n".join(lines) + "\n"
 
@@ -351,9 +347,7 @@ def transcript(sample: Sample) -> str:
         if step == 19:
             result = {"rows": [{"name": "A. Example", "ssn": sample.ssn(), "card": sample.card()}]}
         function = {"name": "run", "arguments": json.dumps({"command": f"make step-{step}"})}
-        lines.append(
-            {"role": "assistant", "tool_calls": [{"id": call, "type": "function", "function": function}]}
-        )
+        lines.append({"role": "assistant", "tool_calls": [{"id": call, "type": "function", "function": function}]})
         lines.append({"role": "tool", "tool_call_id": call, "content": json.dumps(result)})
     lines.append({"role": "assistant", "content": "Done: three replicas run the new image, no errors since."})
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
@@ -384,6 +378,22 @@ def truth_path(directory: Path) -> Path:
     return directory.with_name(directory.name + ".truth.json")
 
 
+def show(before: Path, after: Path) -> None:
+    """Shows a few lines as they were and as they are."""
+    for path in sorted(path for path in before.rglob("*") if path.is_file()):
+        name = path.relative_to(before)
+        old = path.read_text(encoding="utf-8").splitlines()
+        new = (after / name).read_text(encoding="utf-8").splitlines()
+        changed = [(a, b) for a, b in zip(old, new, strict=False) if a != b]
+        print(f"\n{name}: {len(changed)} of {len(old)} lines changed, for example")
+        for a, b in changed[:2]:
+            # Around the first difference, and without the colours that the log brings along.
+            start = max(0, next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0) - 50)
+            for sign, line in (("-", a), ("+", b)):
+                print(f"  {sign} {line[start : start + 100].replace(chr(27), '^[')}")
+    print()
+
+
 def check(truth: Path, clean: Path) -> int:
     """Says which planted values survived in `clean`, whole or in part; never prints one."""
     survived = 0
@@ -407,6 +417,8 @@ def check(truth: Path, clean: Path) -> int:
 if __name__ == "__main__":
     if len(sys.argv) == 2:
         write(Path(sys.argv[1]))
+    elif len(sys.argv) == 4 and sys.argv[1] == "--show":
+        show(Path(sys.argv[2]), Path(sys.argv[3]))
     elif len(sys.argv) == 4 and sys.argv[1] == "--check":
         sys.exit(check(Path(sys.argv[2]), Path(sys.argv[3])))
     else:

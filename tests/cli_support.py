@@ -98,6 +98,4 @@ def gone(secret: str, *texts: str | bytes) -> bool:
 
 def files(directory: Path) -> dict[str, bytes]:
     """Every file below a directory, hidden and temporary ones too."""
-    return {
-        str(p.relative_to(directory)): p.read_bytes() for p in sorted(directory.rglob("*")) if p.is_file()
-    }
+    return {str(p.relative_to(directory)): p.read_bytes() for p in sorted(directory.rglob("*")) if p.is_file()}

@@ -174,9 +174,7 @@ def test_kill_9_in_the_middle(cli: Cli, token: Tokens, mode: str) -> None:
     (cli.cwd / "after").unlink()
     for delay in (0.1, 0.2, 0.35, 0.5):
         target = path if mode == "--in-place" else cli.cwd / "out.gz"
-        process = cli.start(
-            "sanitize", "a.gz", *(["--in-place"] if mode == "--in-place" else ["-o", "out.gz"])
-        )
+        process = cli.start("sanitize", "a.gz", *(["--in-place"] if mode == "--in-place" else ["-o", "out.gz"]))
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
         process.wait()

@@ -148,9 +148,7 @@ def test_colour_and_progress_on_a_terminal_only(cli: Cli) -> None:
     assert "% " in shown
     assert "/2 files" in shown
     assert "\x1b[Ksanitized 1 input (184.0 MB)" in shown
-    shown = on_terminal(
-        cli, "sanitize", "big", "missing", "-o", "out", NO_COLOR="1", CTXPROTO_NO_PROGRESS="1"
-    )
+    shown = on_terminal(cli, "sanitize", "big", "missing", "-o", "out", NO_COLOR="1", CTXPROTO_NO_PROGRESS="1")
     assert "\x1b" not in shown
     assert "% " not in shown
     result = cli("sanitize", "big", "missing", "-o", "out", code=3)

@@ -7,13 +7,9 @@ import json
 import os
 import stat
 import subprocess
-from typing import TYPE_CHECKING
 
 import pytest
 from cli_support import PLACEHOLDER, Cli, Tokens, files, gone
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def zstd(data: bytes) -> bytes:
@@ -95,9 +91,7 @@ def test_a_directory_is_mirrored(cli: Cli, token: Tokens) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(token())
     cli("sanitize", "logs", "-o", "out")
-    assert files(cli.cwd / "out") == dict.fromkeys(
-        (".hidden", "a.log", "sub/deep/b.log"), PLACEHOLDER.encode()
-    )
+    assert files(cli.cwd / "out") == dict.fromkeys((".hidden", "a.log", "sub/deep/b.log"), PLACEHOLDER.encode())
 
 
 def test_several_inputs_keep_their_places_below_what_they_have_in_common(cli: Cli) -> None:

@@ -167,9 +167,7 @@ def test_baseline_round_trip(cli: Cli, tree: list[str], token: Tokens) -> None:
     (cli.cwd / "src" / "copy").write_text(tree[0])
     lines = cli("scan", "src", "--baseline", "known.json", code=1).text.splitlines()
     assert [line.split(":")[0] for line in lines] == ["src/a.log", "src/copy"]
-    report = json.loads(
-        cli("scan", "src", "--baseline", "known.json", "--output-format", "json", code=1).text
-    )
+    report = json.loads(cli("scan", "src", "--baseline", "known.json", "--output-format", "json", code=1).text)
     assert report["summary"]["findings"] == 2
 
     # Written again, it keeps its salt: a small change stays a small diff.

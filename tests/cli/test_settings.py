@@ -9,9 +9,7 @@ from cli_support import PLACEHOLDER, Cli, Tokens
 
 
 def shown(cli: Cli, *args: str) -> dict[str, dict[str, object]]:
-    settings: dict[str, dict[str, object]] = json.loads(cli("config", "show", "--json", *args).text)[
-        "settings"
-    ]
+    settings: dict[str, dict[str, object]] = json.loads(cli("config", "show", "--json", *args).text)["settings"]
     return settings
 
 
@@ -43,9 +41,7 @@ def test_the_nearest_file_wins_whole(cli: Cli, token: Tokens) -> None:
 
 def test_lists_add_up_and_say_where_they_come_from(cli: Cli, token: Tokens) -> None:
     first, second = token(), token()
-    (cli.cwd / "ctxproto.toml").write_text(
-        f'threads = 2\n[allow]\nvalues = ["{first}"]\nkeys = ["fixture"]\n'
-    )
+    (cli.cwd / "ctxproto.toml").write_text(f'threads = 2\n[allow]\nvalues = ["{first}"]\nkeys = ["fixture"]\n')
     result = cli("sanitize", "--allow", second, stdin=f"{first} {second} {token()}".encode())
     assert result.text == f"{first} {second} {PLACEHOLDER}"
     settings = shown(cli, "--allow", second, "--allow-key", "sample")
@@ -90,9 +86,7 @@ def test_errors_name_the_file_and_the_key(cli: Cli, text: str, message: str) -> 
 
 
 def test_a_file_that_is_not_there_or_says_nothing(cli: Cli) -> None:
-    assert (
-        "cannot read no.toml: No such file" in cli("sanitize", "--config", "no.toml", stdin=b"", code=2).err
-    )
+    assert "cannot read no.toml: No such file" in cli("sanitize", "--config", "no.toml", stdin=b"", code=2).err
     (cli.cwd / "pyproject.toml").write_text("[project]\n")
     result = cli("sanitize", "--config", "pyproject.toml", stdin=b"", code=2)
     assert "has no table [tool.ctxproto]" in result.err

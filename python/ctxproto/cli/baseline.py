@@ -53,8 +53,7 @@ class Baseline:
         if self._new is None:
             return
         found = [
-            {"path": path, "rule": rule, "fingerprint": fingerprint}
-            for path, rule, fingerprint in sorted(self._found)
+            {"path": path, "rule": rule, "fingerprint": fingerprint} for path, rule, fingerprint in sorted(self._found)
         ]
         document = {"schema": 1, "salt": self.key.hex(), "findings": found}
         run.save(self._new, json.dumps(document, indent=2, ensure_ascii=False) + "\n")

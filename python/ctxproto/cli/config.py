@@ -29,9 +29,7 @@ def show(as_json: bool, config_path: str | None, no_config: bool, **given: Any) 
         document = {key: {"value": shown[key], "source": setting.source} for key, setting in settings.items()}
         click.echo(json.dumps({"schema": 1, "settings": document}, indent=2, ensure_ascii=False))
         return
-    lines = {
-        key: "" if value is None else json.dumps(value, ensure_ascii=False) for key, value in shown.items()
-    }
+    lines = {key: "" if value is None else json.dumps(value, ensure_ascii=False) for key, value in shown.items()}
     width = max(len(line) for line in lines.values())
     for key, line in lines.items():
         click.echo(f"{key:15} {line:{width}}  {output.name(settings[key].source)}")

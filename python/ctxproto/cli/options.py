@@ -38,23 +38,17 @@ _DEFAULTS: dict[str, Any] = {
 _LISTS = tuple(key for key, value in _DEFAULTS.items() if value == [])
 
 _CONFIG = [
-    click.option(
-        "--config", "config_path", metavar="FILE", help="Take settings from FILE instead of searching."
-    ),
+    click.option("--config", "config_path", metavar="FILE", help="Take settings from FILE instead of searching."),
     click.option("--no-config", is_flag=True, help="Take no settings from any file."),
 ]
 _POLICY = [
-    click.option(
-        "--rules", metavar="FILE", multiple=True, help="Add the rules in FILE (TOML; ours or gitleaks')."
-    ),
+    click.option("--rules", metavar="FILE", multiple=True, help="Add the rules in FILE (TOML; ours or gitleaks')."),
     click.option(
         "--pii",
         metavar="SET",
         help="Personal data: dangerous (default: card, SSN, IBAN), all, none, or labels like EMAIL,PHONE.",
     ),
-    click.option(
-        "--allow", "allow_values", metavar="VALUE", multiple=True, help="Leave this very value alone."
-    ),
+    click.option("--allow", "allow_values", metavar="VALUE", multiple=True, help="Leave this very value alone."),
     click.option(
         "--allow-pattern",
         "allow_patterns",
@@ -79,12 +73,8 @@ _POLICY = [
     ),
 ]
 _WORK = [
-    click.option(
-        "--format", type=click.Choice(["auto", "text", "json", "jsonl"]), help="How the inputs are laid out."
-    ),
-    click.option(
-        "--threads", type=click.IntRange(1, 1024), help="Files at a time.  [default: one for each CPU]"
-    ),
+    click.option("--format", type=click.Choice(["auto", "text", "json", "jsonl"]), help="How the inputs are laid out."),
+    click.option("--threads", type=click.IntRange(1, 1024), help="Files at a time.  [default: one for each CPU]"),
 ]
 _PLACEHOLDER = [
     click.option(

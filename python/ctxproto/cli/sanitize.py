@@ -103,9 +103,7 @@ def _summary(account: run.Account) -> None:
         f"{output.count(account.findings, 'finding')} replaced"
         + (f" in {output.count(changed, 'input')}" if changed else ""),
     ]
-    parts += [
-        f"{account.number(status)} {status}" for status in ("skipped", "failed") if account.number(status)
-    ]
+    parts += [f"{account.number(status)} {status}" for status in ("skipped", "failed") if account.number(status)]
     size = sum(entry.bytes_text for entry in account.entries)
     begin = "sanitized" if account.complete else "stopped after"
     done = account.number("clean", "found")

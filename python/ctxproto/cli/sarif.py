@@ -40,9 +40,7 @@ def document(account: Account) -> dict[str, Any]:
                         ],
                     }
                 ],
-                "results": [
-                    _result(entry, found, index) for entry in account.entries for found in entry.findings
-                ],
+                "results": [_result(entry, found, index) for entry in account.entries for found in entry.findings],
             }
         ],
     }

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option("-o", "--output", "out", metavar="FILE", help="Write them to FILE instead of standard output.")
 @click.option("--baseline", "known", metavar="FILE", help="Leave out what FILE says was found before.")
-@click.option(
-    "--write-baseline", metavar="FILE", help="Write all that is found now to FILE, and exit with 0."
-)
+@click.option("--write-baseline", metavar="FILE", help="Write all that is found now to FILE, and exit with 0.")
 @click.option("--no-inline-allow", is_flag=True, help="Do not honour ctxproto:allow comments in the inputs.")
 @options.work_options
 @options.policy_options
@@ -130,9 +128,7 @@ def _summary(account: run.Account, old: int) -> None:
     parts = [output.count(account.findings, "finding") + (f" in {output.count(hit, 'input')}" if hit else "")]
     if old:
         parts.append(f"{old:,} known from the baseline")
-    parts += [
-        f"{account.number(status)} {status}" for status in ("skipped", "failed") if account.number(status)
-    ]
+    parts += [f"{account.number(status)} {status}" for status in ("skipped", "failed") if account.number(status)]
     size = sum(entry.bytes_text for entry in account.entries)
     begin = "scanned" if account.complete else "stopped after"
     done = account.number("clean", "found")

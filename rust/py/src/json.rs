@@ -22,8 +22,14 @@ pub(crate) fn redact<'py>(
     engine: &Arc<Redactor>,
     value: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, Vec<Finding>)> {
-    let mut walk =
-        Walk { py: value.py(), engine, path: vec![], containers: vec![], found: vec![], polled: Instant::now() };
+    let mut walk = Walk {
+        py: value.py(),
+        engine,
+        path: vec![],
+        containers: vec![],
+        found: vec![],
+        polled: Instant::now(),
+    };
     let new = walk.value(value, None)?;
     Ok((new.unwrap_or_else(|| value.clone()), walk.found))
 }
@@ -176,8 +182,15 @@ impl<'py> Walk<'_, 'py> {
         {
             let fingerprint = self.engine.fingerprint(bytes);
             let new = text.rewritten(self.py, &self.engine.placeholder(rule, bytes))?;
-            let mut found =
-                [Finding { rule, start: 0, end: bytes.len(), line: 1, column: 1, key_path: None, fingerprint }];
+            let mut found = [Finding {
+                rule,
+                start: 0,
+                end: bytes.len(),
+                line: 1,
+                column: 1,
+                key_path: None,
+                fingerprint,
+            }];
             text.place(&mut found)?;
             self.keep(found);
             return Ok(Some(new));
@@ -218,10 +231,11 @@ impl<'py> Walk<'_, 'py> {
                     // A key of another type than str may have any str(): its type says enough.
                     match key.cast::<PyString>() {
                         Ok(key) => path.push_str(&key.to_string_lossy()),
-                        Err(_) => path.push_str(&key.get_type().name().map_or_else(|_| "?".into(), |n| n.to_string())),
+                        Err(_) => path
+                            .push_str(&key.get_type().name().map_or_else(|_| "?".into(), |n| n.to_string())),
                     }
                 }
-                Step::Index(index) => path += &format!("[{index}]"),
+                Step::Index(index) => path.extend(["[", &index.to_string(), "]"]),
             }
         }
         path
@@ -239,7 +253,8 @@ fn free_key<'py>(
         return Ok(key);
     }
     for number in 2.. {
-        let numbered = PyString::new(old.py(), &format!("{}#{number}", key.cast::<PyString>()?.to_string_lossy()));
+        let numbered =
+            PyString::new(old.py(), &format!("{}#{number}", key.cast::<PyString>()?.to_string_lossy()));
         if !taken(numbered.as_any())? {
             return Ok(numbered.into_any());
         }

@@ -9,16 +9,18 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyTuple, PyType};
 
 /// A rule of a policy.
-///
-/// `id` is unique within the policy, `label` is what a placeholder shows, `name` describes it, `source` is the rule
-/// file it came from, and `pii` tells personal data from secrets.
 #[pyclass(frozen, get_all, eq, hash, module = "ctxproto")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Rule {
+    /// Unique within the policy.
     id: String,
+    /// What a placeholder shows.
     label: String,
+    /// A short description.
     name: String,
+    /// The rule file it came from.
     source: String,
+    /// Personal data rather than a secret.
     pii: bool,
 }
 
@@ -56,20 +58,23 @@ impl Names {
 }
 
 /// One place where something was found, without its value.
-///
-/// `rule` and `label` name what it is. `start` and `end` are its bounds in the text that was given: characters for
-/// str, bytes for bytes. `line` and `column` count from 1, the column in characters. `key_path` is where it stands in a
-/// JSON document, such as `messages[2].content`, or None. `fingerprint` is a keyed HMAC of the value, 16 hex digits:
-/// equal values have equal fingerprints under one key.
 #[pyclass(frozen, get_all, module = "ctxproto")]
 pub(crate) struct Finding {
+    /// Id of the rule that found it.
     rule: Py<PyString>,
+    /// What its placeholder shows.
     label: Py<PyString>,
+    /// Where it begins in the text that was given: characters for str, bytes for bytes.
     start: usize,
+    /// Where it ends, exclusive, in the same unit.
     end: usize,
+    /// The line it begins in, from 1.
     line: usize,
+    /// The column it begins in, from 1, in characters.
     column: usize,
+    /// Where it stands in a JSON document, such as `messages[2].content`, or None.
     key_path: Option<String>,
+    /// A keyed HMAC of the value, 16 hex digits: equal for equal values under one key.
     fingerprint: String,
 }
 
@@ -118,7 +123,7 @@ impl Finding {
 #[pymethods]
 impl Finding {
     #[new]
-    #[pyo3(signature = (rule, label, start, end, line=1, column=1, key_path=None, fingerprint=String::new()))]
+    #[pyo3(signature = (rule, label, start, end, line=1, column=1, key_path=None, fingerprint=""))]
     #[expect(clippy::too_many_arguments, reason = "one for each field")]
     fn py_new(
         rule: Py<PyString>,
@@ -128,9 +133,9 @@ impl Finding {
         line: usize,
         column: usize,
         key_path: Option<String>,
-        fingerprint: String,
+        fingerprint: &str,
     ) -> Self {
-        Self { rule, label, start, end, line, column, key_path, fingerprint }
+        Self { rule, label, start, end, line, column, key_path, fingerprint: fingerprint.to_owned() }
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -188,10 +193,6 @@ pub(crate) fn findings<'py>(
 }
 
 /// What was given, with its findings replaced.
-///
-/// `text` has the type of what was given: str for str, bytes for bytes and other buffers. It is the very same object
-/// when nothing was found. `value` is another name for it, the fitting one after `redact_json`. `findings` says what
-/// was replaced, in order, and `changed` whether there was anything.
 #[pyclass(frozen, generic, module = "ctxproto")]
 pub(crate) struct Redaction {
     text: Py<PyAny>,
@@ -209,16 +210,19 @@ impl Redaction {
 
 #[pymethods]
 impl Redaction {
+    /// The new text: str for str, bytes for bytes and other buffers; the very same object when nothing was found.
     #[getter]
     fn text<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
         self.text.bind(py)
     }
 
+    /// The same as `text`, under the name that fits what `redact_json` returns.
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
         self.text.bind(py)
     }
 
+    /// What was replaced, in order: a tuple of `Finding`.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyTuple>> {
         self.findings
@@ -226,6 +230,7 @@ impl Redaction {
             .map(|tuple| tuple.bind(py))
     }
 
+    /// Whether anything was found.
     #[getter]
     fn changed(&self) -> bool {
         !self.found.is_empty()

@@ -66,7 +66,7 @@ impl Stream {
         let text = Text::of(piece, "feed()")?;
         self.with_state(|state| {
             if *state.is_str.get_or_insert(text.is_str()) != text.is_str() {
-                let expected = if text.is_str() { "bytes, as before," } else { "str, as before," };
+                let expected = if text.is_str() { "bytes as before" } else { "str as before" };
                 return Err(errors::wrong_type("feed()", expected, piece));
             }
             let mut engine = state.engine.take().ok_or_else(finished)?;

@@ -7,9 +7,9 @@ use std::ffi::CStr;
 
 use ctxproto_redact::{Finding, Format};
 use pyo3::buffer::PyBuffer;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use pyo3::intern;
 
 use crate::errors;
 
@@ -53,9 +53,10 @@ impl<'py> Text<'py> {
             return Ok(Self::Str(text.clone()));
         }
         // The method of str itself: a subclass may have another.
-        let encoded = py
-            .get_type::<PyString>()
-            .call_method1(intern!(py, "encode"), (text, intern!(py, "utf-8"), intern!(py, "surrogatepass")))?;
+        let encoded = py.get_type::<PyString>().call_method1(
+            intern!(py, "encode"),
+            (text, intern!(py, "utf-8"), intern!(py, "surrogatepass")),
+        )?;
         Ok(Self::Encoded(text.clone(), encoded.cast_into::<PyBytes>()?))
     }
 
