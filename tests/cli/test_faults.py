@@ -146,7 +146,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk(cli: Cli, token: Tokens, small_disk: Path) -> None:
     big(cli.cwd / "a", 5_000_000, token)
     (cli.cwd / "b").write_text(token())
-    result = cli("sanitize", "a", "b", "-o", "disk", code=3)
+    result = cli("sanitize", "a", "b", "-o", "disk", "--threads", "1", code=3)
     assert "error: a: cannot write the output: No space left on device" in result.err
     assert files(small_disk) == {"b": PLACEHOLDER.encode()}
     result = cli("sanitize", "a", "-o", "x", "--report", "disk/no/r.json", code=3)
