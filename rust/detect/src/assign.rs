@@ -1,0 +1,612 @@
+//! `name = value` in the notations people use: env, INI, YAML, JSON, XML, HCL, code, flags, headers, query strings.
+//!
+//! The name is read around the key word that triggered; then the signs between, then the value. Values are judged by
+//! what the name promises (`keys.rs`) and by what they are not: references, types, sentences, paths (`decoy.rs`).
+
+use crate::class::{ALNUM, ByteSet, HEX};
+use crate::decoy;
+use crate::engine::Scan;
+use crate::keys::{self, Kind};
+use crate::random;
+use crate::rule::rank;
+use crate::token::escape_len;
+use crate::window::{Look, Window};
+
+/// What names are made of.
+const NAME: ByteSet = ALNUM.or(ByteSet::of(b"_-."));
+/// The longest name, and the longest value that is looked at.
+const NAME_MAX: usize = 64;
+const VALUE_MAX: usize = 4096;
+const BLANK: ByteSet = ByteSet::of(b" \t");
+const QUOTES: ByteSet = ByteSet::of(b"\"'`");
+
+/// A value, without its quotes.
+#[derive(Clone, Copy, Debug)]
+struct Value {
+    start: usize,
+    end: usize,
+    quoted: bool,
+}
+
+/// What stands between a name and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    /// `=`, `:`, `=>`, `:=`
+    Assign,
+    /// `(` or `,`: a call or a pair; only quoted values count.
+    Pair,
+    /// `>`: a tag; the value ends at `<`.
+    Tag,
+    /// A blank after a flag or a word.
+    Blank,
+}
+
+impl Scan<'_, '_> {
+    /// A key word may begin at `at`.
+    #[inline(never)]
+    pub(crate) fn stem(&mut self, at: usize) -> Look<()> {
+        let window = self.window;
+        let Some(&letters) = window.text.get(at..at + 4).and_then(<[u8]>::first_chunk) else {
+            return window.at(at + 3).map(|_| ());
+        };
+        if !keys::begins(letters) || at < self.key_end {
+            return Ok(());
+        }
+        let start = at - NAME.run_back(window.back(at, NAME_MAX));
+        let start = start + escape_len(window, start);
+        let end = window.run(at, &NAME, NAME_MAX)?;
+        // A sentence may end in a name.
+        let end = end - ByteSet::of(b".-").run_back(&window.text[at..end]);
+        if !sign_may_follow(window.at(end)?) {
+            return Ok(());
+        }
+        let name = &window.text[start.min(at)..end];
+        if name.len() >= 6 && name.len() < 12 && name[..5].eq_ignore_ascii_case(b"beare") {
+            self.key_end = end;
+            return self.bearer(end);
+        }
+        if name.eq_ignore_ascii_case(b"basic") {
+            self.key_end = end;
+            return self.basic(end);
+        }
+        if name.starts_with(b"PuTTY-User-Key-File") {
+            self.key_end = end;
+            return self.putty(end);
+        }
+        let Some(kind) = keys::classify(name) else { return Ok(()) };
+        self.key_end = end;
+        let Some((sign, at)) = self.sign(start, end, kind)? else { return Ok(()) };
+        match kind {
+            Kind::Authorization => self.authorization(sign, at),
+            Kind::Cookie => self.cookie(name, sign, at),
+            _ => self.assigned(kind, sign, at),
+        }
+    }
+
+    /// The sign after a name that ends at `end`, and where the value may begin.
+    #[inline(never)]
+    fn sign(&mut self, start: usize, end: usize, kind: Kind) -> Look<Option<(Sign, usize)>> {
+        let window = self.window;
+        let mut at = end;
+        // The quote that closes the name, at any depth of escaping; an index's bracket.
+        let mut quoted = false;
+        let escaped = window.run(at, &ByteSet::of(b"\\"), 8)?;
+        if window.at(escaped)?.is_some_and(|b| QUOTES.has(b)) {
+            quoted = true;
+            at = escaped + 1;
+        } else if escaped > at {
+            return Ok(None);
+        } else if window.starts_with(at, b"&quot;")? {
+            quoted = true;
+            at += 6;
+        }
+        while window.at(at)?.is_some_and(|b| b == b']' || b == b')' && quoted) {
+            at += 1;
+        }
+        let word_end = at;
+        at = window.run(at, &BLANK, 64)?;
+        let Some(b) = window.at(at)? else { return Ok(None) };
+        let after = |n: usize| -> Look<Option<(Sign, usize)>> { Ok(Some((Sign::Assign, at + n))) };
+        match b {
+            b'=' => {
+                let n = if window.at(at + 1)?.is_some_and(|b| b == b'>' || b == b'=') { 2 } else { 1 };
+                let n = n + usize::from(n == 2 && window.at(at + 2)? == Some(b'='));
+                after(n)
+            }
+            b':' => {
+                if window.starts_with(at, b"://")? {
+                    return Ok(None);
+                }
+                let n = if window.at(at + 1)? == Some(b'=') { 2 } else { 1 };
+                // A type between: `password: str = "x"`.
+                let type_start = window.run(at + n, &BLANK, 8)?;
+                let type_end = window.run(type_start, &ByteSet::of(b"[]<>?").or(ALNUM), 32)?;
+                let typed = window.run(type_end, &BLANK, 8)?;
+                let is_type = type_end > type_start
+                    && typed > type_end
+                    && window.at(typed)? == Some(b'=')
+                    && window.text[type_start..type_end].iter().all(|b| !b.is_ascii_digit());
+                if is_type { Ok(Some((Sign::Assign, typed + 1))) } else { after(n) }
+            }
+            0xEF if window.starts_with(at, "：".as_bytes())? || window.starts_with(at, "＝".as_bytes())? => after(3),
+            b'>' if self.in_tag(start) => Ok(Some((Sign::Tag, at + 1))),
+            b',' if quoted => self.second_member(at + 1),
+            b'(' if word_end == at => Ok(Some((Sign::Pair, at + 1))),
+            b'v' | b'V' | b'c' if quoted && at > word_end => {
+                // <add key="Password" value="x"/>, <meta name="token" content="x">
+                for word in [&b"value"[..], b"content"] {
+                    if window.starts_with_any_case(at, word)? && window.at(at + word.len())? == Some(b'=') {
+                        return Ok(Some((Sign::Assign, at + word.len() + 1)));
+                    }
+                }
+                Ok(None)
+            }
+            _ if at > word_end && !quoted => {
+                let flag = window.text[start..end].starts_with(b"-");
+                let quote = QUOTES.has(b) && kind == Kind::Password;
+                if flag || quote || self.logs_in(start, kind) { Ok(Some((Sign::Blank, at))) } else { Ok(None) }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// `"name": "PASSWORD", "value": "x"` and `define('PASSWORD', 'x')`.
+    fn second_member(&self, after_comma: usize) -> Look<Option<(Sign, usize)>> {
+        let window = self.window;
+        let blank = ByteSet::of(b" \t\r\n\\n");
+        let at = window.run(after_comma, &blank, 64)?;
+        let at = window.run(at, &ByteSet::of(b"\\\"'"), 8)?;
+        for word in [&b"value"[..], b"Value", b"VALUE", b"stringValue"] {
+            if window.starts_with(at, word)? {
+                let close = window.run(at + word.len(), &ByteSet::of(b"\\\"' "), 8)?;
+                if window.at(close)?.is_some_and(|b| b == b':' || b == b'=') {
+                    return Ok(Some((Sign::Assign, close + 1)));
+                }
+            }
+        }
+        Ok(Some((Sign::Pair, after_comma)))
+    }
+
+    /// Whether the name is that of an XML element: `<` or `<ns:` stands before it.
+    fn in_tag(&self, start: usize) -> bool {
+        let before = self.window.back(start, 32);
+        let before = &before[..before.len() - ByteSet::of(b":").or(NAME).run_back(before)];
+        before.ends_with(b"<") || before.ends_with(b"u003c") || before.ends_with(b"&lt;")
+    }
+
+    /// `login x password y` of `.netrc` and its like, `-u x -p y`.
+    fn logs_in(&self, start: usize, kind: Kind) -> bool {
+        let before = self.window.back(start, 128);
+        kind == Kind::Password
+            && [&b"login "[..], b"machine ", b"account ", b"username ", b"user "]
+                .iter()
+                .any(|w| decoy::contains_any_case(before, w))
+            && !decoy::contains_any_case(before, b"for")
+            && !decoy::contains_any_case(before, b"failed")
+    }
+
+    /// The value of a key of this kind, at `at` or after the blanks there.
+    fn assigned(&mut self, kind: Kind, sign: Sign, at: usize) -> Look<()> {
+        let Some(value) = self.value(sign, at)? else { return Ok(()) };
+        self.judge_and_push(kind, sign, value)
+    }
+
+    fn judge_and_push(&mut self, kind: Kind, sign: Sign, value: Value) -> Look<()> {
+        let text = self.window.text;
+        let bytes = &text[value.start..value.end];
+        let Some(rule) = self.engine.parsers.of(kind) else { return Ok(()) };
+        // A value may carry a scheme: `token: Bearer x`.
+        if let Some(skip) = scheme_len(bytes) {
+            let rest = &bytes[skip..];
+            if let Some(rule) = self.engine.parsers.authorization.filter(|_| worth(kind, rest, value.quoted)) {
+                self.push(rule, rank::HEADER, value.start + skip, value.end, 0);
+            }
+            return Ok(());
+        }
+        if worth(kind, bytes, value.quoted) && !(sign == Sign::Blank && bytes.starts_with(b"-")) {
+            self.push(rule, rank::KEYED, value.start, value.end, 0);
+        }
+        Ok(())
+    }
+
+    /// Reads the value that begins at `at`.
+    fn value(&mut self, sign: Sign, at: usize) -> Look<Option<Value>> {
+        let window = self.window;
+        let mut at = window.run(at, &BLANK, 64)?;
+        // The dump of a switch: `password 7 0822455D0A16`.
+        if sign == Sign::Blank && window.at(at)?.is_some_and(|b| b.is_ascii_digit()) && window.at(at + 1)? == Some(b' ') {
+            at += 2;
+        }
+        // A YAML block: the value is on the next line.
+        if sign == Sign::Assign && window.at(at)?.is_some_and(|b| b == b'|' || b == b'>') {
+            let after = window.run(at + 1, &ByteSet::of(b"-+ "), 4)?;
+            if window.at(after)? == Some(b'\n') {
+                at = window.run(after + 1, &BLANK, 64)?;
+            }
+        }
+        // Marks before a string: b"", r'', @"", $"", new String("
+        let prefix = window.run(at, &ByteSet::of(b"bBrRfFuULNs@$&"), 3)?;
+        let opening = window.run(prefix, &ByteSet::of(b"\\"), 8)?;
+        let (escapes, open) = match window.at(opening)? {
+            Some(q) if QUOTES.has(q) => (opening - prefix, Some((opening, q))),
+            _ => (0, None),
+        };
+        if let Some((open, quote)) = open {
+            return self.quoted(open, quote, escapes);
+        }
+        if window.starts_with(at, b"&quot;")? {
+            let start = at + 6;
+            let mut end = start;
+            while end - start < VALUE_MAX && !window.starts_with(end, b"&quot;")? {
+                match window.at(end)? {
+                    None | Some(b'\n' | b'<') => break,
+                    Some(_) => end += 1,
+                }
+            }
+            return Ok((end > start).then_some(Value { start, end, quoted: true }));
+        }
+        if sign == Sign::Pair {
+            return Ok(None);
+        }
+        if sign == Sign::Tag {
+            let end = window.run(at, &not(b"<\n"), VALUE_MAX)?;
+            let end = end - ByteSet::of(b" \t\r").run_back(&window.text[at..end]);
+            return Ok((end > at).then_some(Value { start: at, end, quoted: true }));
+        }
+        self.bare(at)
+    }
+
+    /// A quoted value: up to the same quote at the same depth of escaping.
+    fn quoted(&mut self, open: usize, quote: u8, escapes: usize) -> Look<Option<Value>> {
+        let window = self.window;
+        let mut start = open + 1;
+        // Three quotes, and quotes inside quotes.
+        while start < open + 3 && window.at(start)? == Some(quote) {
+            start += 1;
+        }
+        if start == open + 2 {
+            return Ok(None);
+        }
+        if escapes == 0 && window.at(start)?.is_some_and(|b| QUOTES.has(b)) {
+            start += 1;
+        }
+        let mut end = start;
+        while end - start < VALUE_MAX {
+            match window.at(end)? {
+                None | Some(b'\n') => break,
+                Some(b'\\') => {
+                    let after = window.run(end, &ByteSet::of(b"\\"), 64)?;
+                    let Some(next) = window.at(after)? else { break };
+                    // A quote with no more backslashes than the opening one closes; one with more is of the value.
+                    if QUOTES.has(next) && (next == quote && after - end <= escapes) {
+                        break;
+                    }
+                    if escapes > 0 && after - end <= escapes && matches!(next, b'n' | b'r') {
+                        break;
+                    }
+                    end = after + 1;
+                }
+                // Fewer backslashes than the opening quote has: an outer string ends.
+                Some(b) if b == quote || escapes > 0 && b == b'"' => break,
+                Some(_) => end += 1,
+            }
+        }
+        let end = end.min(window.text.len());
+        let end = end - usize::from(end > start && escapes == 0 && QUOTES.has(window.text[end - 1]));
+        Ok((end > start).then_some(Value { start, end, quoted: true }))
+    }
+
+    /// A value without quotes: up to a blank, a quote, an escape, or a sign that begins the next pair.
+    fn bare(&mut self, start: usize) -> Look<Option<Value>> {
+        let window = self.window;
+        let mut end = start;
+        while end - start < VALUE_MAX {
+            let Some(b) = window.at(end)? else { break };
+            match b {
+                b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b'<' => break,
+                b'\\' => {
+                    let after = window.run(end, &ByteSet::of(b"\\"), 64)?;
+                    match window.at(after)? {
+                        Some(b'n' | b'r' | b't' | b'"' | b'\'' | b'\n' | b'\r') | None => break,
+                        Some(_) => end = after + 1,
+                    }
+                }
+                b',' | b';' | b'&' | b')' | b']' | b'}' | b'|' | b'>' => {
+                    if self.ends_value(end)? {
+                        break;
+                    }
+                    end += 1;
+                }
+                _ => end += 1,
+            }
+        }
+        let end = end.min(window.text.len());
+        Ok((end > start).then_some(Value { start, end, quoted: false }))
+    }
+
+    /// Whether the sign at `at` closes a bare value rather than being part of it: a blank, a quote, another sign or
+    /// the next name with its own sign follows.
+    fn ends_value(&self, at: usize) -> Look<bool> {
+        let window = self.window;
+        if window.text[at] == b'&' {
+            return Ok(true);
+        }
+        let next = match window.at(at + 1)? {
+            None | Some(b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'\\' | b',' | b';' | b')' | b']' | b'}' | b'<') => {
+                return Ok(true);
+            }
+            Some(_) => at + 1,
+        };
+        let name = window.run(next, &NAME.or(ByteSet::of(b" ")), 48)?;
+        Ok(name > next && window.at(name)?.is_some_and(|b| b == b'=' || b == b':'))
+    }
+
+    /// `Bearer x` by itself.
+    fn bearer(&mut self, end: usize) -> Look<()> {
+        let window = self.window;
+        let at = window.run(end, &ByteSet::of(b" \t:=+\""), 4)?;
+        let at = if window.starts_with(at, b"%20")? { at + 3 } else { at };
+        if at == end {
+            return Ok(());
+        }
+        let stop = window.run(at, &TOKEN68, VALUE_MAX)?;
+        let value = trim_dots(&window.text[at..stop]);
+        if let Some(rule) = self.engine.parsers.authorization {
+            if value.len() >= 16 && has_digit_or_mixed(value) && !decoy::is_stand_in(value) {
+                self.push(rule, rank::HEADER, at, at + value.len(), 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// `Basic x` by itself: base64 of `user:password`.
+    fn basic(&mut self, end: usize) -> Look<()> {
+        let window = self.window;
+        let at = window.run(end, &BLANK, 4)?;
+        if at == end {
+            return Ok(());
+        }
+        let stop = window.run(at, &TOKEN68, VALUE_MAX)?;
+        let value = &window.text[at..stop];
+        let pair = crate::encoded::base64(value).is_some_and(|plain| {
+            plain.contains(&b':') && plain.iter().all(|b| (0x20..0x7f).contains(b))
+        });
+        if let Some(rule) = self.engine.parsers.authorization.filter(|_| value.len() >= 8 && pair) {
+            self.push(rule, rank::HEADER, at, stop, 0);
+        }
+        Ok(())
+    }
+
+    /// The value of an Authorization header (RFC 9110 section 11.6.2): a scheme, then credentials.
+    fn authorization(&mut self, sign: Sign, at: usize) -> Look<()> {
+        let window = self.window;
+        let at = window.run(at, &BLANK, 64)?;
+        let Some(rule) = self.engine.parsers.authorization else { return Ok(()) };
+        let prefix = window.run(at, &ByteSet::of(b"\\\"'`fFbBrR[ "), 8)?;
+        let scheme = window.run(prefix, &ALNUM.or(ByteSet::of(b"-")), 32)?;
+        let blank = window.run(scheme, &BLANK, 4)?;
+        if scheme > prefix && blank > scheme {
+            let known = is_scheme(&window.text[prefix..scheme]);
+            // Everything up to the end of the header: a quote, an escape, a line end.
+            let end = window.run(blank, &not(b"\"'`\r\n\\<"), VALUE_MAX)?;
+            let credentials = &window.text[blank..end];
+            let bare = credentials.len() - ByteSet::of(b" \t,;)").run_back(credentials);
+            let credentials = &credentials[..bare];
+            if known {
+                let first = credentials.split(|b| *b == b' ').next().unwrap_or_default();
+                // Schemes with parameters (Digest, AWS4-HMAC-SHA256) go whole; others end at a blank.
+                let value = if first.ends_with(b",") || first.contains(&b'=') && bare > first.len() {
+                    credentials
+                } else {
+                    first
+                };
+                let value = trim_dots(value);
+                if value.len() >= 4 && !decoy::is_reference(value, true) && !decoy::is_stand_in(value) {
+                    self.push(rule, rank::HEADER, blank, blank + value.len(), 0);
+                }
+                return Ok(());
+            }
+            if sign == Sign::Assign && prefix == at {
+                return Ok(());
+            }
+        }
+        // `auth: x`, `"auth": "x"` (docker): a token without a scheme.
+        if sign != Sign::Assign {
+            return Ok(());
+        }
+        let Some(value) = self.value(sign, at)? else { return Ok(()) };
+        if worth(Kind::Token, &window.text[value.start..value.end], value.quoted) {
+            self.push(rule, rank::KEYED, value.start, value.end, 0);
+        }
+        Ok(())
+    }
+
+    /// The values of a cookie header (RFC 6265): each `name=value`; attributes of Set-Cookie stay.
+    fn cookie(&mut self, name: &[u8], sign: Sign, at: usize) -> Look<()> {
+        let window = self.window;
+        let Some(rule) = self.engine.parsers.cookie.filter(|_| sign == Sign::Assign) else { return Ok(()) };
+        let set = name.len() >= 3 && name[..3].eq_ignore_ascii_case(b"set");
+        let mut at = window.run(at, &ByteSet::of(b" \t\\\"'[u"), 16)?;
+        for n in 0..64 {
+            let start = window.run(at, &BLANK, 8)?;
+            let name_end = window.run(start, &NAME.or(ByteSet::of(b"%!#$*+^|~")), NAME_MAX)?;
+            if name_end == start || window.at(name_end)? != Some(b'=') {
+                break;
+            }
+            let value = name_end + 1;
+            let end = window.run(value, &not(b" \t;,\"'\\\r\n<"), VALUE_MAX)?;
+            let bytes = &window.text[value..end];
+            if bytes.len() >= 6 && !decoy::is_reference(bytes, true) && (bytes.len() >= 16 || has_digit_or_mixed(bytes)) {
+                self.push(rule, rank::HEADER, value, end, 0);
+            }
+            if set && n == 0 || window.at(end)? != Some(b';') {
+                break;
+            }
+            at = end + 1;
+        }
+        Ok(())
+    }
+}
+
+/// What the token of a header may be made of (RFC 9110 `token68`, and what is seen beside it).
+const TOKEN68: ByteSet = ALNUM.or(ByteSet::of(b"-._~+/=!|:"));
+
+/// All bytes but these.
+const fn not(bytes: &[u8]) -> ByteSet {
+    ByteSet::of(bytes).complement()
+}
+
+fn sign_may_follow(b: Option<u8>) -> bool {
+    b.is_some_and(|b| matches!(b, b'=' | b':' | b'"' | b'\'' | b'`' | b'\\' | b'>' | b',' | b'(' | b' ' | b'\t' | b']' | b'&' | b'%' | 0xEF))
+}
+
+const SCHEMES: &[&str] = &[
+    "basic", "bearer", "digest", "hoba", "mutual", "negotiate", "ntlm", "kerberos", "oauth", "scram-sha-1",
+    "scram-sha-256", "vapid", "aws4-hmac-sha256", "aws", "hawk", "token", "apikey", "api-key", "key", "signature",
+    "sharedkey", "sharedkeylite", "sharedaccesssignature", "jwt", "splunk", "ssws", "bot", "client-id",
+    "genieKey", "dpop", "gnap", "concealed", "privatetoken", "snowflake", "discogs", "zoho-oauthtoken", "access",
+    "secret", "apikeyauth", "hmac", "mac", "wsse", "passport1.4", "bolt", "deepl-auth-key", "klaviyo-api-key",
+];
+
+fn is_scheme(word: &[u8]) -> bool {
+    SCHEMES.iter().any(|s| word.eq_ignore_ascii_case(s.as_bytes()))
+}
+
+/// The length of `Bearer ` and its like at the beginning of a value.
+fn scheme_len(value: &[u8]) -> Option<usize> {
+    let blank = memchr::memchr(b' ', value)?;
+    (blank > 2 && is_scheme(&value[..blank]) && blank + 1 < value.len()).then_some(blank + 1)
+}
+
+fn trim_dots(value: &[u8]) -> &[u8] {
+    &value[..value.len() - ByteSet::of(b".,:;").run_back(value)]
+}
+
+fn has_digit_or_mixed(value: &[u8]) -> bool {
+    value.iter().any(u8::is_ascii_digit)
+        || value.iter().any(u8::is_ascii_lowercase) && value.iter().skip(1).any(u8::is_ascii_uppercase)
+}
+
+/// Whether `value`, assigned to a name of this kind, is a secret to take out.
+pub(crate) fn worth(kind: Kind, value: &[u8], quoted: bool) -> bool {
+    let len = value.len();
+    if len < 4 || decoy::is_reference(value, quoted) || is_code(value, quoted) {
+        return false;
+    }
+    match kind {
+        Kind::Password => {
+            len <= 512 && !is_sentence(value) && !is_path(value) && (quoted || !value.ends_with(b"("))
+        }
+        Kind::Secret => {
+            len >= 6
+                && len <= 2048
+                && !is_sentence(value)
+                && !is_path(value)
+                && (has_digit_or_mixed(value) || len >= 10 && !is_name(value))
+        }
+        Kind::Token | Kind::ApiKey | Kind::Key | Kind::Authorization | Kind::Cookie => {
+            len >= 8
+                && !value.iter().any(|b| matches!(b, b' ' | b'(' | b')' | b'[' | b'{' | b'<' | b'>' | b',' | b'*'))
+                && !is_path(value)
+                && !decoy::is_stand_in(value)
+                && strong(value)
+        }
+    }
+}
+
+/// Enough variety for a token: random, or letters and digits mixed at some length.
+fn strong(value: &[u8]) -> bool {
+    let digits = value.iter().filter(|b| b.is_ascii_digit()).count();
+    let letters = value.iter().filter(|b| b.is_ascii_alphabetic()).count();
+    if digits == value.len() {
+        return false;
+    }
+    if value.iter().all(|&b| HEX.has(b)) {
+        return value.len() >= 16;
+    }
+    random::is_random(value) || letters > 0 && digits >= 3 && value.len() >= 12 || value.len() >= 32 && has_digit_or_mixed(value)
+}
+
+/// Words joined by `_`, `-` or `.`: the name of something.
+fn is_name(value: &[u8]) -> bool {
+    value.iter().all(|&b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'-' | b'.' | b':' | b'/'))
+}
+
+/// A blank-separated text of several words.
+fn is_sentence(value: &[u8]) -> bool {
+    let words: Vec<&[u8]> = value.split(|&b| b == b' ').filter(|w| !w.is_empty()).collect();
+    const COMMON: &[&str] = &[
+        "the", "your", "for", "is", "to", "of", "and", "must", "please", "enter", "a", "an", "in", "not", "with",
+        "user", "this", "that", "are", "has", "have", "be", "or", "should", "invalid", "wrong", "does", "cannot",
+    ];
+    words.len() > 8
+        || words.len() >= 2
+            && words.iter().any(|w| COMMON.iter().any(|c| w.eq_ignore_ascii_case(c.as_bytes())))
+}
+
+fn is_path(value: &[u8]) -> bool {
+    let rooted = value.starts_with(b"/") || value.starts_with(b"./") || value.starts_with(b"~/") || value.starts_with(b"../");
+    let windows = value.len() > 3 && value[1] == b':' && (value[2] == b'\\' || value[2] == b'/');
+    let url = decoy::contains_any_case(value, b"://");
+    (rooted && value[1..].iter().filter(|&&b| b == b'/').count() >= 1 && is_name_or_digits(value)) || windows || url
+}
+
+fn is_name_or_digits(value: &[u8]) -> bool {
+    value.iter().all(|&b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/' | b'~' | b'@'))
+        && !random::is_random(value.rsplit(|&b| b == b'/').next().unwrap_or(value))
+}
+
+/// Code rather than a literal: a call, an index, a member of an object.
+fn is_code(value: &[u8], quoted: bool) -> bool {
+    if quoted {
+        return matches!(value.first(), Some(b'{' | b'['));
+    }
+    let call = memchr::memchr(b'(', value).is_some_and(|i| i > 0 && value[..i].iter().all(|&b| ALNUM.has(b) || matches!(b, b'_' | b'.' | b':' | b'>' | b'-' | b'&' | b'*')));
+    let member = memchr::memchr(b'.', value).is_some_and(|i| {
+        i > 0 && value.iter().all(|&b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'[' | b']'))
+    });
+    let arrow = memchr::memmem::find(value, b"->").is_some() || memchr::memmem::find(value, b"::").is_some();
+    let star = matches!(value.first(), Some(b'{' | b'[' | b'(' | b'*' | b'&' | b'<' | b'|' | b'!' | b',' | b';' | b')' | b']' | b'}'));
+    let index = value.ends_with(b"]") && memchr::memchr(b'[', value).is_some_and(|i| i > 0);
+    call || member || arrow || star || index
+}
+
+/// The name whose value begins at `at`, as far as the common signs tell.
+pub(crate) fn name_before<'t>(window: Window<'t>, at: usize) -> &'t [u8] {
+    let before = window.back(at, 96);
+    let signs = ByteSet::of(b" \t\\\"'`=:>(,[");
+    let before = &before[..before.len() - signs.run_back(before)];
+    &before[before.len() - NAME.run_back(before)..]
+}
+
+/// Whether the bytes under a key of this name, in a parsed document, are a secret; and of which kind.
+pub(crate) fn judge(name: &[u8], value: &[u8]) -> Option<(Kind, usize)> {
+    let kind = keys::classify(name)?;
+    let skip = scheme_len(value).unwrap_or(0);
+    let kind = match kind {
+        Kind::Authorization | Kind::Cookie if skip == 0 && kind == Kind::Authorization => Kind::Token,
+        other => other,
+    };
+    worth(kind, &value[skip..], true).then_some((kind, skip))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values() {
+        for v in ["hunter2", "letmein", "P@ssw0rd!", "correct horse battery", "s3cr3t"] {
+            assert!(worth(Kind::Password, v.as_bytes(), true), "{v}");
+        }
+        for v in ["Enter your password", "/home/user/project", "getpass()", "${X}", "null", "self.password"] {
+            assert!(!worth(Kind::Password, v.as_bytes(), false), "{v}");
+        }
+    }
+
+    #[test]
+    fn window_is_not_guessed() {
+        let window = Window { ended: false, ..Window::whole(b"password=abc") };
+        assert!(window.run(9, &not(b" "), 100).is_err());
+    }
+}

@@ -1,0 +1,136 @@
+//! Values that only stand for a secret: placeholders, references, masks.
+
+use crate::class::{ALNUM, ALPHA};
+
+/// Words that say "put yours here", in lower case.
+const WORDS: &[&str] = &[
+    "example", "placeholder", "changeme", "change_me", "change-me", "replaceme", "replace_me", "replace-me",
+    "redacted", "dummy", "sample", "your_", "your-", "yourtoken", "yourkey", "yourapi", "yourpass", "yoursecret",
+    "my_secret", "my-secret", "mysecret", "insert_", "insert-", "enter_", "enter-", "todo", "fixme", "xxxx", "notreal",
+    "not-real", "not_real", "fake", "lorem", "deadbeef", "removed", "masked", "hidden", "undisclosed", "goes-here",
+    "goes_here", "goeshere", "test_token", "abcdefghijklmnop", "1234567890123456",
+];
+
+/// Whether a token's body is a stand-in: a phrase for one, a single character repeated, or a mask.
+pub(crate) fn is_stand_in(body: &[u8]) -> bool {
+    repeats(body) || masked(body) || WORDS.iter().any(|w| contains_any_case(body, w.as_bytes()))
+}
+
+/// The narrow form, for tokens whose public prefix already says what they are: only bodies that cannot be real.
+pub(crate) fn is_blank(body: &[u8]) -> bool {
+    const STRONG: &[&str] =
+        &["example", "placeholder", "redacted", "xxxxxx", "your_", "your-", "yourtoken", "changeme", "replace"];
+    repeats(body) || masked(body) || STRONG.iter().any(|w| contains_any_case(body, w.as_bytes()))
+}
+
+/// One or two characters make up the whole.
+fn repeats(body: &[u8]) -> bool {
+    let mut seen = [0u64; 4];
+    for &b in body {
+        seen[usize::from(b >> 6)] |= 1 << (b & 63);
+    }
+    seen.iter().map(|w| w.count_ones()).sum::<u32>() <= 2
+}
+
+/// Asterisks, bullets or dots stand for the characters, as the masks of this and other tools do.
+fn masked(body: &[u8]) -> bool {
+    [&b"***"[..], b"...", "…".as_bytes(), "•••".as_bytes(), b"[REDACTED", b":REDACTED]"]
+        .iter()
+        .any(|m| memchr::memmem::find(body, m).is_some())
+}
+
+/// Whether `text` contains `word` (lower case) in either case.
+pub(crate) fn contains_any_case(text: &[u8], word: &[u8]) -> bool {
+    text.len() >= word.len()
+        && text.windows(word.len()).any(|w| w[0] | 0x20 == word[0] | 0x20 && w.eq_ignore_ascii_case(word))
+}
+
+/// A placeholder of this package: `[LABEL:REDACTED]`, `[LABEL:3f9a12c4]`, `[LABEL:V…]`.
+pub(crate) fn is_own(value: &[u8]) -> bool {
+    let Some(inner) = value.strip_prefix(b"[").and_then(|v| v.strip_suffix(b"]")) else { return false };
+    let Some(colon) = memchr::memchr(b':', inner) else { return false };
+    let (label, tail) = (&inner[..colon], &inner[colon + 1..]);
+    !label.is_empty()
+        && label.iter().all(|&b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+        && !tail.is_empty()
+        && tail.iter().all(u8::is_ascii_alphanumeric)
+}
+
+/// Whether an assigned value is no literal secret at all: a reference to a variable, a template, a mask, a word for
+/// "nothing", a path. `quoted`: it stood in quotes, so code and paths are not what it is.
+pub(crate) fn is_reference(value: &[u8], quoted: bool) -> bool {
+    let Some((&first, &last)) = value.first().zip(value.last()) else { return true };
+    if is_own(value) || repeats(value) && !value.iter().all(u8::is_ascii_alphabetic) || masked(value) {
+        return true;
+    }
+    // ${VAR} $(cmd) $VAR %VAR% {{x}} {x} <x> #{x} @x@ [x] __X__
+    let braced = matches!(
+        (first, last),
+        (b'<', b'>') | (b'{', b'}') | (b'[', b']') | (b'%', b'%') | (b'(', b')') | (b'@', b'@') | (b'`', b'`')
+    ) && value.len() > 1;
+    let inner = &value[1..];
+    if braced
+        || value.starts_with(b"${")
+        || value.starts_with(b"$(")
+        || value.starts_with(b"#{")
+        || value.starts_with(b"{{")
+        || value.starts_with(b"<%")
+        || value.starts_with(b"%{")
+        || value.starts_with(b"%(")
+        || value.starts_with(b"$env:")
+        || first == b'$' && !inner.is_empty() && inner.iter().all(|&b| ALNUM.has(b) || b == b'_' || b == b'.')
+            && (ALPHA.has(inner[0]) || inner[0] == b'_')
+            && !inner.iter().any(u8::is_ascii_digit)
+        || value.starts_with(b"__") && value.ends_with(b"__")
+        || matches!(value, b"%s" | b"%d" | b"%v" | b"%r" | b"?" | b"{}" | b"$1" | b"$2")
+    {
+        return true;
+    }
+    const NOTHING: &[&str] = &[
+        "none", "null", "nil", "true", "false", "undefined", "yes", "no", "on", "off", "empty", "default", "string",
+        "str", "int", "integer", "bool", "boolean", "bytes", "text", "number", "float", "object", "array", "any",
+        "required", "optional", "password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "key",
+        "value", "invalid", "missing", "unset", "set", "not_set", "hidden", "redacted", "disabled", "enabled",
+        "username", "user", "unknown", "varchar", "char", "enter", "prompt", "ask", "todo", "tbd", "n/a", "na",
+        "bearer", "basic", "incorrect", "wrong", "expired", "changed", "reset", "ok", "failed", "denied", "refused",
+        "accepted", "valid", "authentication", "method", "type", "and", "for", "from", "with", "the", "this", "that",
+        "optional[str]", "your_password", "yourpassword", "your-password", "nullable", "sha256", "md5", "bcrypt",
+    ];
+    if NOTHING.iter().any(|w| value.eq_ignore_ascii_case(w.as_bytes())) {
+        return true;
+    }
+    const PHRASES: &[&str] = &[
+        "example", "placeholder", "changeme", "change_me", "change-me", "replace_me", "replace-me", "replaceme",
+        "redacted", "your_", "your-", "yourpassword", "insert_", "xxxx", "<your", "secretkeyref", "valuefrom",
+        "process.env", "os.environ", "os.getenv", "getenv(", "import.meta", "env.", "config.", "settings.", "self.",
+        "this.", "args.", "params.", "vault:", "secrets.", "ssm:", "arn:aws", "secretsmanager", "op://",
+        "keyring", "projects/", "data.", "var.", "local.", "module.",
+    ];
+    PHRASES.iter().any(|w| contains_any_case(value, w.as_bytes()) && (!w.ends_with('.') || !quoted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stand_ins() {
+        for v in ["EXAMPLEKEY", "xxxxxxxxxxxx", "************", "your-api-key-here", "aaaaaaaaaaaa", "abc...def"] {
+            assert!(is_stand_in(v.as_bytes()), "{v}");
+        }
+        assert!(!is_stand_in(b"h8Zq0p3LmX7sT2vB"));
+    }
+
+    #[test]
+    fn references() {
+        for v in [
+            "${DB_PASSWORD}", "$(cat x)", "$PASSWORD", "%PASSWORD%", "{{ password }}", "<your-password>", "null",
+            "[PASSWORD:REDACTED]", "[TOKEN:3f9a12c4]", "****", "os.environ['X']", "process.env.PASS", "", "string",
+        ] {
+            assert!(is_reference(v.as_bytes(), false), "{v}");
+        }
+        for v in ["hunter2", "$ecr3t!", "P@ssw0rd", "a{b}c", "[x:REDACTED]y", "letmein"] {
+            assert!(!is_reference(v.as_bytes(), true), "{v}");
+        }
+    }
+}

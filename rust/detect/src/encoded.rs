@@ -1,0 +1,110 @@
+//! Texts inside base64 and hex: opened, scanned, and taken out whole when they hold something.
+
+use crate::class::{BASE64, ByteSet, HEX, TOKEN};
+use crate::engine::{Candidate, Scan};
+use crate::window::{Look, Window};
+
+/// The longest encoded text that is opened. Data beyond it are files, not credentials.
+const MAX: usize = 16 * 1024;
+/// Shorter texts cannot hold a token.
+const MIN: usize = 20;
+
+impl Scan<'_, '_> {
+    /// The run at `start` may be an encoded text.
+    #[inline(never)]
+    pub(crate) fn encoded(&mut self, start: usize, end: usize) -> Look<()> {
+        let window = self.window;
+        let text = window.text;
+        if end - start >= 32 && text[start..start + 32].iter().all(|&b| HEX.has(b)) {
+            let stop = window.run(start, &HEX, MAX)?;
+            let plain = hex(&text[start..stop - (stop - start) % 2]);
+            return self.open(start, stop, plain);
+        }
+        // The text may have begun before the run, with `+` or `/`.
+        let alphabet = BASE64.or(ByteSet::of(b"-_"));
+        let mut from = start;
+        if window.before(start).is_some_and(|b| b == b'+' || b == b'/') {
+            from -= alphabet.run_back(window.back(start, 64));
+        }
+        if !is_text(&text[from..end]) {
+            return Ok(());
+        }
+        let stop = window.run(from, &alphabet, MAX)?;
+        if stop - from < MIN {
+            return Ok(());
+        }
+        let plain = base64(&text[from..stop]);
+        let padded = window.run(stop, &ByteSet::of(b"="), 2)?;
+        self.open(from, padded, plain)
+    }
+
+    fn open(&mut self, start: usize, end: usize, plain: Option<Vec<u8>>) -> Look<()> {
+        let Some(plain) = plain else { return Ok(()) };
+        let mut inner: Vec<Candidate> = vec![];
+        self.engine.scan(Window::inner(&plain), 0, self.depth + 1, &mut inner);
+        if let Some(best) = inner.iter().max_by_key(|c| c.rank) {
+            self.push(best.rule, best.rank, start, end, 0);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the first twelve characters decode to printable text: nine bytes that data at random rarely give.
+fn is_text(run: &[u8]) -> bool {
+    run.len() >= RUN && base64(&run[..12]).is_some_and(|plain| plain.iter().all(|&b| is_plain(b)))
+}
+
+const RUN: usize = 16;
+
+fn is_plain(b: u8) -> bool {
+    (0x20..0x7f).contains(&b) || matches!(b, b'\n' | b'\r' | b'\t')
+}
+
+/// Decodes standard or URL-safe base64 (RFC 4648), padding optional; `None` if it is not text in the main.
+pub(crate) fn base64(text: &[u8]) -> Option<Vec<u8>> {
+    let text = &text[..text.len() - ByteSet::of(b"=").run_back(text)];
+    let mut out = Vec::with_capacity(text.len() / 4 * 3 + 3);
+    let (mut bits, mut have) = (0u32, 0);
+    for &b in text {
+        let value = match b {
+            b'A'..=b'Z' => b - b'A',
+            b'a'..=b'z' => b - b'a' + 26,
+            b'0'..=b'9' => b - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        have += 6;
+        if have >= 8 {
+            have -= 8;
+            out.push((bits >> have) as u8);
+        }
+    }
+    readable(out)
+}
+
+fn hex(text: &[u8]) -> Option<Vec<u8>> {
+    let digit = |b: u8| char::from(b).to_digit(16).map(|d| d as u8);
+    readable(text.chunks_exact(2).map(|p| Some(digit(p[0])? << 4 | digit(p[1])?)).collect::<Option<Vec<u8>>>()?)
+}
+
+/// The bytes, if nine in ten are printable or parts of UTF-8 characters.
+fn readable(bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let odd = bytes.iter().filter(|&&b| !is_plain(b) && b < 0x80).count();
+    (odd * 10 <= bytes.len()).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decodes() {
+        assert_eq!(base64(b"aGVsbG8gd29ybGQ=").as_deref(), Some(&b"hello world"[..]));
+        assert_eq!(base64(b"aGVsbG8gd29ybGQ").as_deref(), Some(&b"hello world"[..]));
+        assert!(base64(b"aGVs bG8").is_none());
+        assert!(TOKEN.has(b'a') && !is_text(b"iVBORw0KGgoAAAANSUhEUg"));
+        assert_eq!(hex(b"68656c6c6f").as_deref(), Some(&b"hello"[..]));
+    }
+}

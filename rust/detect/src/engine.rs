@@ -1,0 +1,160 @@
+//! The scanner: triggers in, candidates out.
+//!
+//! Each trigger's check is a pure function of the text around it, so a text may be scanned in one piece, in a stream
+//! or in parts side by side, with the same candidates.
+
+use crate::index::Index;
+use crate::masks::{Level, Stems};
+use crate::shape::Hit;
+use crate::keys::Kind;
+use crate::triggers::{self, Kind as Trigger, Wanted};
+use crate::window::{Look, Window};
+
+/// How far before a trigger a candidate may begin, or a check may look, at most.
+pub(crate) const BACK: usize = 4096;
+
+/// Something found: `start..end` must go, `public` of its first bytes may be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) rule: u16,
+    pub(crate) rank: u8,
+    pub(crate) public: u16,
+}
+
+/// The rule numbers of the parsers; `None` when the policy leaves one out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Parsers {
+    pub(crate) pem: Option<u16>,
+    pub(crate) userinfo: Option<u16>,
+    pub(crate) userinfo_token: Option<u16>,
+    pub(crate) authorization: Option<u16>,
+    pub(crate) cookie: Option<u16>,
+    pub(crate) password: Option<u16>,
+    pub(crate) api_key: Option<u16>,
+    pub(crate) token: Option<u16>,
+    pub(crate) secret: Option<u16>,
+    pub(crate) key: Option<u16>,
+    pub(crate) card: Option<u16>,
+    pub(crate) ssn: Option<u16>,
+    pub(crate) iban: Option<u16>,
+    pub(crate) email: Option<u16>,
+    pub(crate) phone: Option<u16>,
+    pub(crate) ip: Option<u16>,
+    pub(crate) mac: Option<u16>,
+}
+
+impl Parsers {
+    /// The place of the parser that rule files call `name`.
+    pub(crate) fn slot(&mut self, name: &str) -> Option<&mut Option<u16>> {
+        Some(match name {
+            "pem" => &mut self.pem,
+            "userinfo" => &mut self.userinfo,
+            "userinfo-token" => &mut self.userinfo_token,
+            "authorization" => &mut self.authorization,
+            "cookie" => &mut self.cookie,
+            "password" => &mut self.password,
+            "api-key" => &mut self.api_key,
+            "token" => &mut self.token,
+            "secret" => &mut self.secret,
+            "key" => &mut self.key,
+            "card" => &mut self.card,
+            "ssn" => &mut self.ssn,
+            "iban" => &mut self.iban,
+            "email" => &mut self.email,
+            "phone" => &mut self.phone,
+            "ip" => &mut self.ip,
+            "mac" => &mut self.mac,
+            _ => return None,
+        })
+    }
+
+    /// The rule for the value of a key of this kind.
+    pub(crate) fn of(&self, kind: Kind) -> Option<u16> {
+        match kind {
+            Kind::Password => self.password,
+            Kind::Secret => self.secret,
+            Kind::Token => self.token,
+            Kind::ApiKey => self.api_key,
+            Kind::Key => self.key,
+            Kind::Authorization => self.authorization,
+            Kind::Cookie => self.cookie,
+        }
+    }
+}
+
+/// Everything a scan needs, compiled.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) level: Level,
+    pub(crate) index: Index,
+    pub(crate) stems: Stems,
+    pub(crate) wanted: Wanted,
+    pub(crate) parsers: Parsers,
+}
+
+/// One scan of one window.
+pub(crate) struct Scan<'e, 't> {
+    pub(crate) engine: &'e Engine,
+    pub(crate) window: Window<'t>,
+    /// How many encodings have been taken off: text found inside base64 inside a view is not opened without end.
+    pub(crate) depth: u8,
+    pub(crate) out: &'e mut Vec<Candidate>,
+    /// Context words found before a token (kept to spare the allocation).
+    pub(crate) words: Vec<u16>,
+    /// A key that was read reaches up to here.
+    pub(crate) key_end: usize,
+    /// A view has been taken up to here.
+    pub(crate) view_end: usize,
+}
+
+impl Engine {
+    /// Adds the candidates whose triggers stand at `from` or later; returns the place up to which all triggers have
+    /// been decided (the end of the window, if it is the end of the text).
+    pub(crate) fn scan(&self, window: Window<'_>, from: usize, depth: u8, out: &mut Vec<Candidate>) -> usize {
+        let mut scan =
+            Scan { engine: self, window, depth, out, words: Vec::new(), key_end: 0, view_end: 0 };
+        let mut done = window.text.len();
+        triggers::each(self.level, &self.stems, &self.index.starts, self.wanted, window.text, from, |kind, at| {
+            // After the first place that needs more text, all later ones wait with it.
+            if at < done && scan.visit(kind, at).is_err() {
+                done = at;
+            }
+        });
+        if window.last {
+            scan.last_word();
+        }
+        done
+    }
+}
+
+impl Scan<'_, '_> {
+    #[inline]
+    fn visit(&mut self, kind: Trigger, at: usize) -> Look<()> {
+        match kind {
+            Trigger::Run => self.run(at),
+            Trigger::Stem => self.stem(at),
+            Trigger::Literal => self.literal(at),
+            Trigger::Url => self.url(at),
+            Trigger::Dashes => self.dashes(at),
+            Trigger::Mark => self.mark(at),
+            Trigger::Ssn => self.ssn(at),
+            Trigger::Digits => self.card(at),
+            Trigger::Iban => self.iban(at),
+            Trigger::At => self.email(at),
+            Trigger::Word => self.word(at),
+        }
+    }
+
+    pub(crate) fn push(&mut self, rule: u16, rank: u8, start: usize, end: usize, public: usize) {
+        debug_assert!(start < end && end <= self.window.text.len());
+        self.out.push(Candidate { start, end, rule, rank, public: public.min(64) as u16 });
+    }
+
+    /// Adds a shape's hit.
+    pub(crate) fn push_hit(&mut self, rule: u16, rank: u8, hit: &Hit) {
+        let public = if hit.secret.0 == hit.start { hit.body - hit.start } else { 0 };
+        self.push(rule, rank, hit.secret.0, hit.secret.1, public);
+    }
+}

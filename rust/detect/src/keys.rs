@@ -1,0 +1,251 @@
+//! The names that people give to secrets.
+
+/// What the name of a key promises about its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Any text may be one.
+    Password,
+    /// Long or mixed text.
+    Secret,
+    /// A token of some length, at random.
+    Token,
+    /// As a token, for a service.
+    ApiKey,
+    /// As a token, for a cipher or a signature.
+    Key,
+    /// The value has a scheme and credentials.
+    Authorization,
+    /// The value has names and values of its own.
+    Cookie,
+}
+
+/// First three letters of every word below that can introduce a value: where the scanner stops to look.
+pub(crate) const STEMS: &[[u8; 3]] = &[
+    *b"pas", *b"pwd", *b"psk", *b"psw", *b"pw_", *b"sec", *b"ses", *b"sig", *b"sal", *b"tok", *b"key", *b"aut",
+    *b"cre", *b"coo", *b"bea", *b"bas", *b"non", *b"jwt", *b"otp", *b"csr",
+];
+
+/// Whether a key word begins with these four letters (three are enough for the short ones).
+#[inline]
+pub(crate) fn begins(letters: [u8; 4]) -> bool {
+    let lower = u32::from_le_bytes(letters) | 0x2020_2020;
+    let four = |w: &[u8; 4]| lower == u32::from_le_bytes(*w);
+    let three = |w: &[u8; 3]| lower << 8 == u32::from_le_bytes([0, w[0], w[1], w[2]]);
+    four(b"pass")
+        || three(b"key")
+        || four(b"secr")
+        || four(b"toke")
+        || four(b"auth")
+        || four(b"cred")
+        || three(b"pwd")
+        || four(b"cook")
+        || four(b"bear")
+        || four(b"sess")
+        || four(b"sign")
+        || four(b"basi")
+        || four(b"salt")
+        || four(b"nonc")
+        || four(b"csrf")
+        || three(b"sig")
+        || [b"psk", b"psw", b"jwt", b"otp"].into_iter().any(three)
+        || lower & 0xFF_FFFF == u32::from_le_bytes([b'p', b'w', b'_' | 0x20, 0])
+}
+
+const PASSWORD: &[&str] = &[
+    "password", "passwd", "passwort", "passphrase", "passcode", "pass", "pwd", "psw", "psk", "pword", "passwords",
+    "userpass", "passw", "pw",
+];
+/// Endings that make a password of a word written in one: `dbpassword`.
+const PASSWORD_ENDINGS: &[&str] = &["password", "passwd", "passphrase", "pwd", "passwort"];
+const SECRET: &[&str] = &["secret", "secrets", "credential", "credentials", "creds", "cred", "salt", "secretkey"];
+const TOKEN: &[&str] = &[
+    "token", "tokens", "jwt", "authtoken", "accesstoken", "refreshtoken", "sessiontoken", "idtoken", "csrf",
+    "bearer", "signature", "sig", "nonce", "otp", "sessionid", "sessid", "phpsessid", "jsessionid", "sid",
+    "sessionkey", "apitoken",
+];
+const API_KEY: &[&str] = &["apikey", "accesskey", "authkey", "licensekey", "appkey", "keysecret", "appsecret"];
+/// Words that make a secret of the `key` beside them.
+const KEYED: &[&str] = &[
+    "api", "access", "auth", "app", "application", "license", "licence", "account", "service", "client", "consumer",
+    "admin", "shared", "storage", "subscription", "partner", "merchant", "deploy", "write", "ingest", "ingestion",
+    "integration", "master", "instrumentation", "server", "user", "customer", "webhook", "primary", "secondary",
+    "tracking", "project", "site", "developer", "dev", "prod", "production", "live", "test", "rest", "io",
+];
+const CIPHER: &[&str] = &[
+    "private", "priv", "encryption", "encrypt", "decryption", "decrypt", "signing", "sign", "secret", "hmac", "aes",
+    "cipher", "crypto", "rsa", "ssh", "pgp", "gpg", "ssl", "tls", "session", "cookie", "jwt", "hash", "kms",
+    "wallet", "seed", "recovery", "unseal", "host", "identity", "preshared", "sharedsecret",
+];
+/// What a name ends in when it tells of a secret rather than holding one.
+const ABOUT: &[&str] = &[
+    "url", "uri", "urls", "endpoint", "path", "paths", "file", "files", "filename", "dir", "directory", "name",
+    "names", "type", "types", "length", "len", "count", "counts", "size", "field", "fields", "label", "policy",
+    "policies", "expiry", "expires", "expiration", "expired", "ttl", "hint", "prompt", "min", "max", "regex",
+    "pattern", "format", "algorithm", "algo", "alg", "version", "ref", "reference", "arn", "env", "var", "header",
+    "param", "params", "placeholder", "rotation", "age", "limit", "usage", "used", "budget", "error", "errors",
+    "exception", "valid", "invalid", "validator", "validation", "required", "enabled", "disabled", "manager",
+    "provider", "store", "service", "handler", "helper", "util", "utils", "class", "func", "function", "method",
+    "generator", "input", "output", "form", "page", "reset", "forgot", "change", "changed", "update", "updated",
+    "created", "at", "date", "time", "timestamp", "timeout", "strength", "char", "chars", "index", "position",
+    "map", "list", "set", "dict", "cache", "pool", "mode", "state", "status", "scope", "scopes", "column", "table",
+    "schema", "property", "properties", "prefix", "suffix", "sep", "separator", "is", "has", "needed", "option",
+    "options", "config", "settings", "source", "issuer", "audience", "kind", "rate", "price", "cost", "limits",
+    "per", "ids", "id", "title", "description", "desc", "msg", "message", "text", "callback", "checker", "encoder",
+    "matches", "match", "lifetime", "hash_algo", "iterations", "rounds", "protected", "less", "ful", "scheme",
+    "domain", "host", "port", "region", "realm", "agent", "sock", "socket", "selector", "xpath", "css", "icon",
+];
+/// Words at the end that say how a secret is written or where it is used, and so are passed over.
+const PASSED: &[&str] = &[
+    "base", "prod", "production", "dev", "development", "test", "testing", "staging", "stage", "live", "value",
+    "val", "string", "str", "raw", "plain", "plaintext", "plaintxt", "enc", "encrypted", "hash", "hashed", "b64",
+    "base64", "hex", "default", "current", "old", "new", "confirm", "confirmation", "again", "repeat", "primary",
+    "secondary", "root", "admin", "master", "v1", "v2", "data", "env", "here", "digest", "decrypted", "local",
+    "ci", "main", "ro", "rw", "read", "write", "key", "x", "s",
+];
+/// Words that end in `pass` and are not passwords.
+const NOT_PASS: &[&str] = &["bypass", "compass", "surpass", "encompass", "trespass", "underpass", "overpass", "multipass"];
+
+/// What the value of a key of this name is likely to be.
+pub(crate) fn classify(name: &[u8]) -> Option<Kind> {
+    let mut buffer = [0u8; 96];
+    let mut words = [(0usize, 0usize); 12];
+    let count = split(name, &mut buffer, &mut words)?;
+    let word = |i: usize| std::str::from_utf8(&buffer[words[i].0..words[i].1]).unwrap_or("");
+    let mut last = count;
+    // Endings that do not matter, unless they are all there is.
+    while last > 1 && (PASSED.contains(&word(last - 1)) && !is_key(word(last - 1)) || is_number(word(last - 1))) {
+        last -= 1;
+    }
+    let end = word(last - 1);
+    if ABOUT.contains(&end) && count > 0 && !(last == 1 && count > 1) {
+        return None;
+    }
+    let any = |list: &[&str]| (0..last).any(|i| list.contains(&word(i)));
+    let public = (0..last).any(|i| matches!(word(i), "public" | "pub" | "publishable" | "foreign" | "partition" | "sort"));
+    if let Some(kind) = match end {
+        "authorization" => Some(Kind::Authorization),
+        "cookie" | "cookies" => Some(Kind::Cookie),
+        "auth" | "basicauth" => Some(Kind::Authorization),
+        "session" | "cookiejar" => Some(Kind::Token),
+        _ => None,
+    } {
+        return Some(kind);
+    }
+    let ends_pass = |w: &str| {
+        PASSWORD_ENDINGS.iter().any(|e| w.ends_with(e)) || w.ends_with("pass") && !NOT_PASS.contains(&w)
+    };
+    let password = |i: usize| PASSWORD.contains(&word(i)) || ends_pass(word(i));
+    if end.ends_with("apikey") || API_KEY.contains(&end) {
+        return Some(Kind::ApiKey);
+    }
+    if is_key(end) && last > 1 {
+        if public {
+            return None;
+        }
+        if any(CIPHER) && !any(&["access", "api"]) {
+            return Some(Kind::Key);
+        }
+        if any(KEYED) || any(SECRET) || (0..last).any(password) || any(TOKEN) {
+            return Some(Kind::ApiKey);
+        }
+        return None;
+    }
+    if end.ends_with("privatekey") || end.ends_with("secretkey") || end.ends_with("encryptionkey") {
+        return Some(Kind::Key);
+    }
+    if (0..last).any(password) {
+        return Some(Kind::Password);
+    }
+    if SECRET.contains(&end) || end.ends_with("secret") {
+        return Some(Kind::Secret);
+    }
+    let paging = || any(&["next", "page", "continuation", "sync", "previous", "prev", "cancellation", "max", "num", "total", "stop", "pad", "eos", "bos", "unk", "mask", "input", "output", "prompt", "completion"]);
+    if (TOKEN.contains(&end) || end.ends_with("token")) && !paging() {
+        return Some(Kind::Token);
+    }
+    None
+}
+
+fn is_key(word: &str) -> bool {
+    word == "key" || word == "keys"
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Splits a name into words at other characters and at the humps of camel case; lower case into `buffer`.
+fn split(name: &[u8], buffer: &mut [u8; 96], words: &mut [(usize, usize); 12]) -> Option<usize> {
+    if name.len() > buffer.len() {
+        return None;
+    }
+    let mut count = 0;
+    let mut start = 0;
+    let mut len = 0;
+    let mut close = |start: &mut usize, len: usize| {
+        if len > *start {
+            if count == words.len() {
+                // Only the last words matter.
+                words.rotate_left(1);
+                count -= 1;
+            }
+            words[count] = (*start, len);
+            count += 1;
+        }
+        *start = len;
+    };
+    for (i, &b) in name.iter().enumerate() {
+        if !b.is_ascii_alphanumeric() {
+            close(&mut start, len);
+            continue;
+        }
+        let before = if i == 0 { b'_' } else { name[i - 1] };
+        let hump = b.is_ascii_uppercase()
+            && (before.is_ascii_lowercase()
+                || before.is_ascii_uppercase() && name.get(i + 1).is_some_and(u8::is_ascii_lowercase));
+        let number = b.is_ascii_digit() != before.is_ascii_digit() && before.is_ascii_alphanumeric();
+        if hump || number && b.is_ascii_digit() {
+            close(&mut start, len);
+        }
+        buffer[len] = b.to_ascii_lowercase();
+        len += 1;
+    }
+    close(&mut start, len);
+    (count > 0).then_some(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_secrets() {
+        for (name, kind) in [
+            ("password", Kind::Password),
+            ("DB_PASSWORD", Kind::Password),
+            ("dbPassword", Kind::Password),
+            ("spring.datasource.password", Kind::Password),
+            ("MYSQL_ROOT_PASSWORD_1", Kind::Password),
+            ("userpass", Kind::Password),
+            ("password_hash", Kind::Password),
+            ("client_secret", Kind::Secret),
+            ("SECRET_KEY_BASE", Kind::Key),
+            ("AWS_SECRET_ACCESS_KEY", Kind::ApiKey),
+            ("apiKey", Kind::ApiKey),
+            ("X-API-Key", Kind::ApiKey),
+            ("access_token", Kind::Token),
+            ("xAuthToken", Kind::Token),
+            ("privateKey", Kind::Key),
+            ("Authorization", Kind::Authorization),
+            ("Set-Cookie", Kind::Cookie),
+        ] {
+            assert_eq!(classify(name.as_bytes()), Some(kind), "{name}");
+        }
+        for name in [
+            "key", "primary_key", "public_key", "keyboard", "passenger", "compass", "author", "token_type",
+            "max_tokens", "password_length", "secret_name", "next_token", "keys", "monkey", "token_url", "keyword",
+        ] {
+            assert_eq!(classify(name.as_bytes()), None, "{name}");
+        }
+    }
+}

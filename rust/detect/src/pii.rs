@@ -1,0 +1,291 @@
+//! Personal data by form and checksum: cards, SSN, IBAN; e-mail, telephone, IP and MAC addresses when asked for.
+
+use std::net::Ipv6Addr;
+
+use crate::checks;
+use crate::class::{ALNUM, ByteSet, DIGIT, HEX};
+use crate::engine::Scan;
+use crate::rule::rank;
+use crate::window::{Look, Window};
+
+const SEPARATOR: ByteSet = ByteSet::of(b" -");
+
+fn verify(name: &str, text: &[u8]) -> bool {
+    checks::find(name).is_some_and(|check| (check.verify)(text))
+}
+
+/// Whether a number that begins at `at` is part of something longer.
+fn glued_before(window: Window<'_>, at: usize) -> bool {
+    match window.before(at) {
+        Some(b) if b.is_ascii_alphanumeric() => crate::token::escape_len(window, at - 1) == 0,
+        Some(b'_' | b'.' | b'-' | b'/' | b'+') => true,
+        _ => false,
+    }
+}
+
+fn glued_after(window: Window<'_>, end: usize) -> Look<bool> {
+    Ok(match window.at(end)? {
+        Some(b'-' | b'.' | b'_') => window.at(end + 1)?.is_some_and(|b| b.is_ascii_alphanumeric()),
+        Some(b) => b.is_ascii_alphanumeric(),
+        None => false,
+    })
+}
+
+impl Scan<'_, '_> {
+    /// `ddd-dd-dddd` at `at`.
+    pub(crate) fn ssn(&mut self, at: usize) -> Look<()> {
+        let Some(rule) = self.engine.parsers.ssn else { return Ok(()) };
+        let end = at + 11;
+        if !glued_before(self.window, at)
+            && !glued_after(self.window, end)?
+            && verify("ssn", &self.window.text[at..end])
+        {
+            self.push(rule, rank::FORM, at, end, 0);
+        }
+        Ok(())
+    }
+
+    /// Many digits at `at`, perhaps in groups.
+    pub(crate) fn card(&mut self, at: usize) -> Look<()> {
+        let Some(rule) = self.engine.parsers.card else { return Ok(()) };
+        let window = self.window;
+        if glued_before(window, at) {
+            return Ok(());
+        }
+        let mut digits = [0u8; 19];
+        let mut count = 0;
+        // Where each possible number ends: after a group, or after the digits.
+        let mut ends = [(0usize, 0usize); 8];
+        let mut marks = 0;
+        let mut here = at;
+        let mut separator = None;
+        loop {
+            let end = window.run(here, &DIGIT, 20)?;
+            if end == here || count + (end - here) > digits.len() {
+                break;
+            }
+            digits[count..count + (end - here)].copy_from_slice(&window.text[here..end]);
+            count += end - here;
+            if marks < ends.len() {
+                ends[marks] = (end, count);
+                marks += 1;
+            }
+            match window.at(end)? {
+                Some(b) if SEPARATOR.has(b) && separator.is_none_or(|s| s == b) => {
+                    separator = Some(b);
+                    here = end + 1;
+                }
+                _ => break,
+            }
+        }
+        for &(end, count) in ends[..marks].iter().rev() {
+            let number = &digits[..count];
+            let least = if self.engine.wanted.words { 12 } else { 13 };
+            if count >= least && is_card(number) && !glued_after(window, end)? && verify("luhn", number) {
+                self.push(rule, rank::FORM, at, end, 0);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Two letters and two digits begin an IBAN, in groups or in one.
+    pub(crate) fn iban(&mut self, at: usize) -> Look<()> {
+        let Some(rule) = self.engine.parsers.iban else { return Ok(()) };
+        let window = self.window;
+        if glued_before(window, at) {
+            return Ok(());
+        }
+        let mut ends = vec![];
+        let mut here = at;
+        while ends.len() < 12 && here - at < 48 {
+            let end = window.run(here, &ALNUM, 36)?;
+            if end == here {
+                break;
+            }
+            ends.push(end);
+            match window.at(end)? {
+                Some(b' ' | b'-') => here = end + 1,
+                _ => break,
+            }
+        }
+        for &end in ends.iter().rev() {
+            let text = &window.text[at..end];
+            if text.len() >= 15 && verify("iban", text) && !glued_after(window, end)? {
+                self.push(rule, rank::FORM, at, end, 0);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// `@` at `at`: an address (RFC 5322 dot-atom, RFC 1035 names).
+    pub(crate) fn email(&mut self, at: usize) -> Look<()> {
+        let Some(rule) = self.engine.parsers.email else { return Ok(()) };
+        let window = self.window;
+        let local = ALNUM.or(ByteSet::of(b"._%+'-"));
+        let mut start = at - local.run_back(window.back(at, 64));
+        start += crate::token::escape_len(window, start);
+        while start < at && matches!(window.text[start], b'.' | b'\'' | b'-' | b'%') {
+            start += 1;
+        }
+        let mut end = window.run(at + 1, &ALNUM.or(ByteSet::of(b".-")), 255)?;
+        while end > at && matches!(window.text[end - 1], b'.' | b'-') {
+            end -= 1;
+        }
+        let domain = &window.text[at + 1..end];
+        let mut labels = domain.rsplit(|&b| b == b'.');
+        let top = labels.next().unwrap_or_default();
+        let named = top.len() >= 2 && top.iter().all(u8::is_ascii_alphabetic) || top.starts_with(b"xn--");
+        let mut rest = labels.peekable();
+        if start < at && named && rest.peek().is_some() && rest.all(|l| !l.is_empty()) {
+            self.push(rule, rank::FORM, start, end, 0);
+        }
+        Ok(())
+    }
+
+    /// A word begins at `at`: addresses and numbers that have no sign of their own.
+    pub(crate) fn word(&mut self, at: usize) -> Look<()> {
+        let window = self.window;
+        let engine = self.engine;
+        for &n in &engine.index.words {
+            let rule = &engine.index.rules[usize::from(n)];
+            if !glued_before(window, at) && self.shape(rule, at, true)? {
+                return Ok(());
+            }
+        }
+        let first = window.text[at];
+        if HEX.has(first) && window.before(at) != Some(b':') {
+            if let Some(rule) = engine.parsers.mac {
+                if let Some(end) = mac(window, at)? {
+                    self.push(rule, rank::FORM, at, end, 0);
+                    return Ok(());
+                }
+            }
+            if let Some(rule) = engine.parsers.ip {
+                if let Some(end) = ip(window, at)? {
+                    self.push(rule, rank::FORM, at, end, 0);
+                    return Ok(());
+                }
+            }
+        }
+        if first.is_ascii_digit() {
+            if let Some(rule) = engine.parsers.phone {
+                if let Some((start, end)) = phone(window, at)? {
+                    self.push(rule, rank::FORM, start, end, 0);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the first digits and the length are those of a card network (ISO/IEC 7812).
+fn is_card(number: &[u8]) -> bool {
+    let head = |n: usize| number[..n].iter().fold(0u32, |x, b| x * 10 + u32::from(b - b'0'));
+    let len = number.len();
+    match head(4) {
+        4000..=4999 => matches!(len, 13 | 16 | 18 | 19),
+        5100..=5599 | 2221..=2720 => len == 16,
+        3400..=3499 | 3700..=3799 => len == 15,
+        3000..=3059 | 3095..=3095 | 3600..=3699 | 3800..=3999 => (14..=19).contains(&len),
+        3528..=3589 => (16..=19).contains(&len),
+        1800 | 2131 | 2100 => len == 15,
+        6011 | 6200..=6299 | 6440..=6599 | 8100..=8171 => (16..=19).contains(&len),
+        5000..=5099 | 5600..=5899 | 6000..=6999 => (12..=19).contains(&len),
+        2200..=2204 => (16..=19).contains(&len),
+        9792 => len == 16,
+        _ => false,
+    }
+}
+
+fn mac(window: Window<'_>, at: usize) -> Look<Option<usize>> {
+    let mut here = at;
+    let mut sign = None;
+    for pair in 0..6 {
+        if window.run(here, &HEX, 3)? != here + 2 {
+            return Ok(None);
+        }
+        here += 2;
+        if pair < 5 {
+            match window.at(here)? {
+                Some(b @ (b':' | b'-')) if sign.is_none_or(|s| s == b) => sign = Some(b),
+                _ => return Ok(None),
+            }
+            here += 1;
+        }
+    }
+    Ok((!window.at(here)?.is_some_and(|b| b == b':' || b == b'-' || b.is_ascii_alphanumeric())).then_some(here))
+}
+
+fn ip(window: Window<'_>, at: usize) -> Look<Option<usize>> {
+    let end = window.run(at, &HEX.or(ByteSet::of(b":.")), 64)?;
+    let text = &window.text[at..end];
+    let text = &text[..text.len() - ByteSet::of(b".:").run_back(text)];
+    let end = at + text.len();
+    if glued_before(window, at) && window.before(at) != Some(b'/') {
+        return Ok(None);
+    }
+    let Ok(text) = std::str::from_utf8(text) else { return Ok(None) };
+    let six = text.bytes().filter(|&b| b == b':').count() >= 2;
+    if six {
+        let free = !window.at(end)?.is_some_and(|b| b.is_ascii_alphanumeric());
+        return Ok((free && text.len() > 6 && text.parse::<Ipv6Addr>().is_ok()).then_some(end));
+    }
+    // Four numbers below 256; a port may follow.
+    let text = text.split(':').next().unwrap_or("");
+    let end = at + text.len();
+    let parts: Vec<&str> = text.split('.').collect();
+    let four = parts.len() == 4
+        && parts.iter().all(|p| p.len() <= 3 && p.bytes().all(|b| b.is_ascii_digit()) && p.parse::<u8>().is_ok());
+    if !four {
+        return Ok(None);
+    }
+    let free = match window.at(end)? {
+        Some(b'.') => !window.at(end + 1)?.is_some_and(|b| b.is_ascii_digit()),
+        Some(b) => !b.is_ascii_alphanumeric(),
+        None => true,
+    };
+    Ok(free.then_some(end))
+}
+
+/// A telephone number: international (E.164), or national with the separators that people write.
+fn phone(window: Window<'_>, at: usize) -> Look<Option<(usize, usize)>> {
+    let mut start = at;
+    let signs = ByteSet::of(b"(+");
+    start -= signs.run_back(window.back(at, 3));
+    if start == at && glued_before(window, at) || window.before(start).is_some_and(|b| b.is_ascii_alphanumeric()) {
+        return Ok(None);
+    }
+    let plus = window.text[start..at].contains(&b'+');
+    let mut end = at;
+    let mut digits = 0;
+    let mut groups = 0;
+    let mut odd = false;
+    loop {
+        let stop = window.run(end, &DIGIT, 16)?;
+        if stop == end {
+            break;
+        }
+        digits += stop - end;
+        groups += 1;
+        odd |= stop - end > 6 && groups > 1 && !plus;
+        end = stop;
+        let next = window.run(end, &ByteSet::of(b" -.()"), 3)?;
+        if next == end || !window.at(next)?.is_some_and(|b| b.is_ascii_digit()) {
+            break;
+        }
+        end = next;
+    }
+    let text = &window.text[start..end];
+    let form = if plus {
+        (8..=15).contains(&digits)
+    } else {
+        let area = text.starts_with(b"(") && groups >= 2 && (7..=11).contains(&digits);
+        let dashed = text.iter().filter(|&&b| b == b'-').count() == 2 && digits == 10 && groups == 3;
+        let trunk = text.starts_with(b"0") && groups >= 2 && (9..=11).contains(&digits) && !text.contains(&b'.');
+        area || dashed || trunk
+    };
+    let date = groups == 3 && text.len() == 10 && digits == 8;
+    Ok((form && !date && !odd && !glued_after(window, end)?).then_some((start, end)))
+}

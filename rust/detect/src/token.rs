@@ -1,0 +1,364 @@
+//! Tokens that their own form gives away: public prefixes, and alphabets with a context word before them.
+
+use crate::class::{ByteSet, SPACE, TOKEN};
+use crate::decoy;
+use crate::engine::Scan;
+use crate::index::{NEAR, RUN};
+use crate::random;
+use crate::rule::ShapeRule;
+use crate::shape::{Hit, OPEN};
+use crate::window::{Look, Window};
+
+/// What a wrapped token may be made of, piece by piece.
+const VISIBLE: ByteSet = TOKEN.or(ByteSet::of(b"+/=.~:$!@"));
+/// What tokens without a prefix may be made of beside the characters of runs.
+const WIDE: ByteSet = TOKEN.or(ByteSet::of(b"+/.~"));
+/// Pieces of a wrapped token, and bytes in all.
+const PIECES: usize = 12;
+const JOINED: usize = 2048;
+/// How many bytes of a run are searched for a prefix after `-` or `_`.
+const INNER: usize = 128;
+
+impl Scan<'_, '_> {
+    /// A run of token characters: is there a prefix, a context word, an encoded text?
+    #[inline(never)]
+    pub(crate) fn run(&mut self, start: usize) -> Look<()> {
+        let window = self.window;
+        let end = window.run(start, &TOKEN, OPEN)?;
+        let escaped = start + escape_len(window, start);
+        let mut found = self.prefix(start, true)?;
+        if !found && escaped > start {
+            found = self.prefix(escaped, true)?;
+        }
+        if !found {
+            found = self.dotted(start)? || escaped > start && self.dotted(escaped)?;
+        }
+        let mut at = start;
+        let last = end.min(start + INNER);
+        while !found && at + RUN < last {
+            let b = window.text[at];
+            at += 1;
+            if b == b'-' || b == b'_' {
+                found = self.prefix(at, false)?;
+            }
+        }
+        if self.depth == 0 || !found {
+            self.wrapped(start, escaped, end, found)?;
+        }
+        if !found {
+            found = self.near(escaped, end)?;
+        }
+        if !found && self.depth < 2 {
+            self.encoded(escaped, end)?;
+        }
+        Ok(())
+    }
+
+    /// The last word of a text may be a token that was cut short before it became a run.
+    pub(crate) fn last_word(&mut self) {
+        let text = self.window.text;
+        let start = text.len() - TOKEN.run_back(&text[text.len().saturating_sub(RUN)..]);
+        let len = text.len() - start;
+        if len < RUN && len > 6 && (start == 0 || !TOKEN.has(text[start - 1])) {
+            let escaped = start + escape_len(self.window, start);
+            let _ = self.prefix(escaped, true);
+        }
+    }
+
+    /// Rules whose prefix begins at `at`. `first`: the run begins here, so that weak prefixes count too.
+    #[inline(never)]
+    fn prefix(&mut self, at: usize, first: bool) -> Look<bool> {
+        let engine = self.engine;
+        for &(n, _) in engine.index.inside(self.window.text, at) {
+            let rule = &engine.index.rules[usize::from(n)];
+            if self.shape(rule, at, first)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Rules whose prefix ends before the run at `at`, such as `SG.`.
+    #[inline(never)]
+    fn dotted(&mut self, at: usize) -> Look<bool> {
+        let engine = self.engine;
+        for &(n, back) in engine.index.before(self.window.text, at) {
+            let Some(start) = at.checked_sub(usize::from(back)) else { continue };
+            let rule = &engine.index.rules[usize::from(n)];
+            if self.window.before(start).is_some_and(|b| b.is_ascii_alphanumeric()) {
+                let escaped = escape_len(self.window, start.saturating_sub(1)) == 1;
+                if !escaped {
+                    continue;
+                }
+            }
+            if self.shape(rule, start, true)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Rules whose prefix begins the word at `at`.
+    #[inline(never)]
+    pub(crate) fn literal(&mut self, at: usize) -> Look<()> {
+        let engine = self.engine;
+        for at in [at, at + escape_len(self.window, at)] {
+            for &(n, _) in engine.index.literal(self.window.text, at) {
+                if self.shape(&engine.index.rules[usize::from(n)], at, true)? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One rule at one place.
+    pub(crate) fn shape(&mut self, rule: &ShapeRule, at: usize, first: bool) -> Look<bool> {
+        let window = self.window;
+        let Some(hit) = rule.shape.matches(window, at, window.last)? else { return Ok(false) };
+        if !first && hit.body - hit.start < 4 || !rule.near.is_empty() && !self.context(rule, at) {
+            return Ok(false);
+        }
+        if !accepts(rule, window.text, &hit) {
+            return Ok(false);
+        }
+        self.push_hit(rule.rule, rule.rank, &hit);
+        Ok(true)
+    }
+
+    /// Whether one of the rule's words stands before `at`.
+    fn context(&mut self, rule: &ShapeRule, at: usize) -> bool {
+        let context = self.window.back(at, NEAR);
+        rule.near.iter().any(|word| decoy::contains_any_case(context, word.as_bytes()))
+    }
+
+    /// Tokens with no prefix, known by their length, their alphabet and a word before them.
+    #[inline(never)]
+    pub(crate) fn near(&mut self, start: usize, end: usize) -> Look<bool> {
+        let window = self.window;
+        if !window.text[start..end].iter().any(u8::is_ascii_digit) || !introduced(window, start) {
+            return Ok(false);
+        }
+        // The token may have begun before the run, with characters that are in no run.
+        let from = start - WIDE.run_back(window.back(start, 64));
+        let long = window.run(end, &WIDE.or(ByteSet::of(b"=")), 512)? - from;
+        let near = &self.engine.index.near;
+        if !near.any_of_len(end - start) && !near.any_of_len(long) {
+            return Ok(false);
+        }
+        let mut words = std::mem::take(&mut self.words);
+        near.words_in(window.back(from, NEAR), &mut words);
+        let mut best: Option<(u16, u8, Hit)> = None;
+        for n in near.rules_for(&words, [end - start, long]) {
+            let rule = &self.engine.index.rules[usize::from(n)];
+            for at in [start, from] {
+                let free = at != start
+                    || window.before(at).is_none_or(|b| !b.is_ascii_alphanumeric() && b != b'/')
+                    || escape_len(window, at - 1) > 0;
+                if !free || best.as_ref().is_some_and(|b| b.1 >= rule.rank) {
+                    continue;
+                }
+                if let Some(hit) = rule.shape.matches(window, at, false)?.filter(|h| accepts(rule, window.text, h)) {
+                    best = Some((rule.rule, rule.rank, hit));
+                }
+                if from == start {
+                    break;
+                }
+            }
+        }
+        self.words = words;
+        if let Some((rule, rank, hit)) = &best {
+            self.push_hit(*rule, *rank, hit);
+        }
+        Ok(best.is_some())
+    }
+
+    /// A token that a line break, or a `\n` of JSON, cut into pieces.
+    #[inline(never)]
+    fn wrapped(&mut self, start: usize, escaped: usize, end: usize, found: bool) -> Look<()> {
+        let window = self.window;
+        let engine = self.engine;
+        // Its beginning may be the short run that ends the line before.
+        if !found {
+            if let Some(left) = left_piece(window, start) {
+                if !engine.index.inside(window.text, left).is_empty() {
+                    self.joined(left, 0)?;
+                }
+            }
+        }
+        if !matches!(window.at(end)?, Some(b'\n' | b'\r' | b'\\' | b'.' | b'=' | b'/' | b'+')) {
+            return Ok(());
+        }
+        for at in [start, escaped] {
+            if !engine.index.inside(window.text, at).is_empty() {
+                let matched = self.out.last().filter(|c| found && c.start == at).map_or(0, |c| c.end - at);
+                self.joined(at, matched)?;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Joins the pieces of a token that begins at `start` until a rule is content; `matched` bytes already are a token.
+    #[inline(never)]
+    fn joined(&mut self, start: usize, matched: usize) -> Look<()> {
+        let window = self.window;
+        let mut text: Vec<u8> = vec![];
+        // For each piece: its beginning in the joined text and in the source.
+        let mut map: Vec<(usize, usize)> = vec![];
+        let mut at = start;
+        for piece in 0..PIECES {
+            let end = window.run(at, &VISIBLE, JOINED)?;
+            map.push((text.len(), at));
+            text.extend_from_slice(&window.text[at..end]);
+            let next = after_break(window, end)?;
+            if piece > 0 && text.len() > matched {
+                for &(n, _) in self.engine.index.inside(&text, 0) {
+                    let rule = &self.engine.index.rules[usize::from(n)];
+                    let whole = Window::whole(&text);
+                    let Ok(Some(hit)) = rule.shape.matches(whole, 0, false) else { continue };
+                    let (from, source) = map[map.len() - 1];
+                    // All of the last piece, and a piece that is no word of its own.
+                    let fits = hit.end > from && accepts(rule, &text, &hit);
+                    let certain = matched == 0 && hit.end - from >= 1;
+                    if fits && (certain || continues(&text[from..hit.end])) {
+                        let end = source + (hit.end - from);
+                        let public = if hit.secret.0 == 0 { hit.body } else { 0 };
+                        let begin = map.iter().rev().find(|m| m.0 <= hit.secret.0).map_or(start, |m| {
+                            m.1 + hit.secret.0 - m.0
+                        });
+                        self.push(rule.rule, rule.rank, begin, end, public.min(map[1].0));
+                        if matched == 0 {
+                            return Ok(());
+                        }
+                    }
+                }
+            }
+            match next {
+                Some(next) if text.len() < JOINED => at = next,
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a matched token is one, beyond its form.
+pub(crate) fn accepts(rule: &ShapeRule, text: &[u8], hit: &Hit) -> bool {
+    let token = &text[hit.start..hit.end];
+    let body = &text[hit.body.min(hit.secret.1).max(hit.secret.0)..hit.secret.1];
+    if hit.short {
+        return hit.body - hit.start >= 4 && rule.near.is_empty() && !decoy::is_blank(body);
+    }
+    let mut random = rule.random;
+    if let Some(check) = rule.check {
+        if !(check.verify)(token) {
+            // A CRC tells a token that was issued from one that was altered, which a reader may still mend.
+            if !check.name.ends_with("-crc32") {
+                return false;
+            }
+            random = true;
+        }
+    }
+    if random {
+        !decoy::is_stand_in(body) && random::is_random(body)
+    } else {
+        !decoy::is_blank(body)
+    }
+}
+
+/// Whether a piece on the next line goes on with the token rather than with the text: not a plain word.
+fn continues(piece: &[u8]) -> bool {
+    piece.len() >= 8 && random::is_random(piece)
+}
+
+/// How many characters of a run belong to an escape sequence whose backslash stands before it: `\n`, `\u0041`, `\x41`.
+pub(crate) fn escape_len(window: Window<'_>, start: usize) -> usize {
+    if window.before(start) != Some(b'\\') {
+        return 0;
+    }
+    let hex = |n: usize| {
+        let digits = window.text.get(start + 1..start + 1 + n);
+        if digits.is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit)) { n + 1 } else { 1 }
+    };
+    match window.text.get(start) {
+        Some(b'u') => hex(4),
+        Some(b'x') => hex(2),
+        Some(b'n' | b'r' | b't' | b'b' | b'f' | b'v' | b'0' | b'e' | b'a') => 1,
+        _ => 0,
+    }
+}
+
+/// Where a token goes on after a line break at `end`: the break itself or its escaped form, and indentation.
+fn after_break(window: Window<'_>, end: usize) -> Look<Option<usize>> {
+    let mut at = end;
+    while window.at(at)? == Some(b'\\') {
+        at += 1;
+    }
+    let slashes = at - end;
+    let broke = match window.at(at)? {
+        Some(b'\n') => 1,
+        Some(b'\r') if window.at(at + 1)? == Some(b'\n') => 2,
+        Some(b'n') if slashes > 0 => 1,
+        Some(b'r') if slashes > 0 => {
+            let next = window.run(at + 1, &ByteSet::of(b"\\"), 4)?;
+            if next > at + 1 && window.at(next)? == Some(b'n') { next + 1 - at } else { return Ok(None) }
+        }
+        _ => return Ok(None),
+    };
+    let next = window.run(at + broke, &ByteSet::of(b" \t"), 64)?;
+    Ok(window.at(next)?.filter(|&b| VISIBLE.has(b)).map(|_| next))
+}
+
+/// The short run that ends the line before the run at `start`, if nothing else stands between.
+fn left_piece(window: Window<'_>, start: usize) -> Option<usize> {
+    let text = window.text;
+    let mut end = start - ByteSet::of(b" \t").run_back(window.back(start, 64));
+    match window.before(end)? {
+        b'\n' => {
+            end -= 1;
+            if window.before(end) == Some(b'\r') {
+                end -= 1;
+            }
+        }
+        // The run's own first letter is the `n` of an escaped break.
+        b'\\' if text.get(start) == Some(&b'n') => {}
+        _ => return None,
+    }
+    left_end(window, end)
+}
+
+/// The short run that ends at a line break at `end`.
+pub(crate) fn left_end(window: Window<'_>, end: usize) -> Option<usize> {
+    let end = end - ByteSet::of(b"\\").run_back(window.back(end, 4));
+    let len = TOKEN.run_back(window.back(end, RUN));
+    (4..RUN).contains(&len).then(|| {
+        let left = end - len;
+        left + escape_len(window, left)
+    })
+}
+
+/// Where a wrapped token whose next piece is not there yet, or begins at `at`, may have begun.
+pub(crate) fn open_piece(window: Window<'_>, at: usize) -> Option<usize> {
+    let blank = ByteSet::of(b" \t").run_back(window.back(at, 64));
+    let mut end = at - blank;
+    if window.before(end)? != b'\n' {
+        return None;
+    }
+    end -= 1;
+    if window.before(end) == Some(b'\r') {
+        end -= 1;
+    }
+    left_end(window, end)
+}
+
+/// Whether something that assigns or names stands before a bare token: `=`, `:`, a quote, a comma, a tag, a flag.
+fn introduced(window: Window<'_>, start: usize) -> bool {
+    let before = window.back(start, NEAR);
+    let before = &before[..before.len() - ByteSet::of(b"\\\"'`").or(SPACE).run_back(before)];
+    match before.last() {
+        None => false,
+        Some(b'=' | b':' | b'>' | b',' | b'(' | b'|' | b'/' | b'+' | b'.' | b'@' | b'[' | b'{') => true,
+        Some(&b) => b.is_ascii_alphanumeric() && before.len() < window.back(start, NEAR).len(),
+    }
+}
