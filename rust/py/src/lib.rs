@@ -1,1 +1,59 @@
-//! The only crate that knows Python.
+//! `ctxproto._core`: the only crate that knows Python. It converts, guards and delegates; the work is done in the pure
+//! crates.
+
+mod batch;
+mod enter;
+mod errors;
+mod json;
+mod redaction;
+mod redactor;
+mod stream;
+mod text;
+
+/// The native part of ctxproto. Private: import from `ctxproto`.
+#[pyo3::pymodule(gil_used = false)]
+mod _core {
+    use pyo3::prelude::*;
+    use pyo3::types::PyDict;
+
+    #[pymodule_export]
+    use crate::batch::{BatchProgress, FileReport, run_batch, run_filter};
+    #[pymodule_export]
+    use crate::redaction::{Finding, Redaction, Rule};
+    #[pymodule_export]
+    use crate::redactor::Redactor;
+    #[pymodule_export]
+    use crate::stream::Stream;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::enter::install_panic_hook();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
+    /// What this binary is: its version, build profile and target.
+    #[pyfunction]
+    fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+        let info = PyDict::new(py);
+        info.set_item("version", env!("CARGO_PKG_VERSION"))?;
+        info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
+        info.set_item("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))?;
+        Ok(info)
+    }
+
+    /// Panics on purpose, for the tests of the guard: attached, detached, on a thread or on the pool.
+    #[pyfunction]
+    fn _panic(py: Python<'_>, way: &str) -> PyResult<()> {
+        use crate::enter;
+        #[expect(clippy::panic, reason = "that is the point")]
+        fn now<E>() -> Result<(), E> {
+            panic!("this payload must not be seen");
+        }
+        match way {
+            "attached" => enter::attached(now::<PyErr>)?,
+            "detached" => enter::detached(py, now::<PyErr>)?,
+            "long" => enter::long(py, |_| now()),
+            _ => enter::parallel(py, &[1, 2, 3], |_, _| now()).map(drop),
+        }
+    }
+}

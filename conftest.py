@@ -1,0 +1,11 @@
+"""Runs the examples of the README (and of docs/, when there are any) as tests."""
+
+from doctest import ELLIPSIS
+
+from sybil import Sybil
+from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+
+pytest_collect_file = Sybil(
+    parsers=[PythonCodeBlockParser(doctest_optionflags=ELLIPSIS), SkipParser()],
+    patterns=["README.md", "docs/**/*.md"],
+).pytest()

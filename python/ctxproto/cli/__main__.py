@@ -1,0 +1,5 @@
+"""`python -m ctxproto.cli`."""
+
+from ctxproto.cli import main
+
+main()

@@ -1,0 +1,140 @@
+"""`ctxproto scan`: says where something is, and leaves it there."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxproto.cli import FAILED, FOUND, baseline, inputs, options, output, run, sarif
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from ctxproto import Finding
+
+
+@click.command("scan")
+@click.argument("paths", metavar="[PATH ...|-]", nargs=-1)
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "json", "jsonl", "sarif"]),
+    default="text",
+    show_default=True,
+    help="How findings are written.",
+)
+@click.option("-o", "--output", "out", metavar="FILE", help="Write them to FILE instead of standard output.")
+@click.option("--baseline", "known", metavar="FILE", help="Leave out what FILE says was found before.")
+@click.option("--write-baseline", metavar="FILE", help="Write all that is found now to FILE, and exit with 0.")
+@click.option("--no-inline-allow", is_flag=True, help="Do not honour ctxproto:allow comments in the inputs.")
+@options.work_options
+@options.policy_options
+def command(
+    paths: tuple[str, ...],
+    output_format: str,
+    out: str | None,
+    known: str | None,
+    write_baseline: str | None,
+    no_inline_allow: bool,  # noqa: FBT001
+    config_path: str | None,
+    no_config: bool,  # noqa: FBT001
+    **given: Any,
+) -> int:
+    """Finds secrets and personal data in files, directories, patterns or a pipe; changes nothing.
+
+    Exits with 0 when nothing was found, 1 when something was, 3 when some inputs could not be read. A
+    finding names its rule and place, never its value; fingerprints are comparable between runs that use
+    one baseline or one CTXPROTO_KEY.
+    """
+    paths = paths or inputs.default()
+    inputs.check(paths)
+    settings = options.resolve(config_path, no_config, given)
+    base = baseline.load(known, write_baseline)
+    account = run.Account(settings.redactor(key=base.key if base else None, inline=not no_inline_allow))
+    old = 0
+
+    def each(entry: run.Entry) -> None:
+        nonlocal old
+        # Everything goes into a new baseline; only what the old one did not have is told.
+        if base is not None:
+            old += base.sift(entry)
+        if output_format in {"text", "jsonl"}:
+            for found in entry.findings:
+                writer.line(_text(entry, found) if output_format == "text" else _json_line(entry, found))
+
+    with _Writer(out) as writer:
+        try:
+            if paths == (run.STDIN,):
+                each(run.pipe(account, settings, options.DETAILS, write=False))
+            else:
+                own = [Path(path) for path in (known, write_baseline, out) if path not in (None, run.STDIN)]
+                found = inputs.expand(paths, exclude=own)
+                account.add_inputs(found)
+                jobs: list[run.Job] = [(path, "scan", None) for path in found.files]
+                run.files(account, jobs, settings, options.DETAILS, each)
+            account.complete = True
+            if output_format == "json":
+                writer.document(account.document("scan"))
+            elif output_format == "sarif":
+                writer.document(sarif.document(account))
+        finally:
+            _summary(account, old)
+    if base is not None and write_baseline is not None:
+        base.save()
+    if account.failed:
+        return FAILED
+    return FOUND if account.findings and write_baseline is None else 0
+
+
+class _Writer:
+    """Standard output, or a file that appears when all of it is written."""
+
+    def __init__(self, out: str | None) -> None:
+        self._path = None if out in (None, run.STDIN) else Path(str(out))
+        self._text = io.StringIO() if self._path else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._path and self._text and kind is None:
+            run.save(self._path, self._text.getvalue())
+
+    def line(self, text: str) -> None:
+        """Writes a line at once."""
+        print(text, file=self._text or sys.stdout, flush=self._text is None)
+
+    def document(self, document: dict[str, Any]) -> None:
+        """Writes one JSON document."""
+        output.write_json(document, self._text or sys.stdout)
+
+
+def _text(entry: run.Entry, found: Finding) -> str:
+    place = f"{entry.path}:{found.line}:{found.column}"
+    key = f" at {output.printable(found.key_path)}" if found.key_path else ""
+    return f"{place}: {found.rule} {found.label}{key} {found.fingerprint}"
+
+
+def _json_line(entry: run.Entry, found: Finding) -> str:
+    return json.dumps({"schema": 1, "path": entry.path, **run.finding(found)}, ensure_ascii=False)
+
+
+def _summary(account: run.Account, old: int) -> None:
+    hit = account.number("found")
+    parts = [output.count(account.findings, "finding") + (f" in {output.count(hit, 'input')}" if hit else "")]
+    if old:
+        parts.append(f"{old:,} known from the baseline")
+    parts += [f"{account.number(status)} {status}" for status in ("skipped", "failed") if account.number(status)]
+    size = sum(entry.bytes_text for entry in account.entries)
+    begin = "scanned" if account.complete else "stopped after"
+    done = account.number("clean", "found")
+    output.info(f"{begin} {output.count(done, 'input')} ({output.size(size)}): {', '.join(parts)}")
+    output.table(account.by_label())
+    for entry in account.entries:
+        if entry.total > len(entry.findings):
+            listed = f"only the first {len(entry.findings):,} of {entry.total:,} findings are listed"
+            output.warning(f"{entry.path}: {listed}")

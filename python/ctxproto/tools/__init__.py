@@ -1,0 +1,1 @@
+"""Layer 2: what stands between tools and the model."""

@@ -1,0 +1,243 @@
+//! What Python sees of a result: `Redaction`, `Finding`, `Rule`. None of them ever holds a value that was found.
+
+use std::sync::Arc;
+
+use ctxproto_redact::Finding as Found;
+use ctxproto_redact::detect::RuleInfo;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyString, PyTuple, PyType};
+
+/// A rule of a policy.
+#[pyclass(frozen, get_all, eq, hash, module = "ctxproto")]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Rule {
+    /// Unique within the policy.
+    id: String,
+    /// What a placeholder shows.
+    label: String,
+    /// A short description.
+    name: String,
+    /// The rule file it came from.
+    source: String,
+    /// Personal data rather than a secret.
+    pii: bool,
+}
+
+impl From<&RuleInfo> for Rule {
+    fn from(info: &RuleInfo) -> Self {
+        let RuleInfo { id, label, name, source, pii, .. } = info.clone();
+        Self { id, label, name, source, pii }
+    }
+}
+
+#[pymethods]
+impl Rule {
+    fn __repr__(&self) -> String {
+        format!(
+            "Rule(id={:?}, label={:?}, pii={})",
+            self.id,
+            self.label,
+            if self.pii { "True" } else { "False" }
+        )
+    }
+}
+
+/// The names of a policy's rules as Python strings, made once and shared by all its findings.
+pub(crate) struct Names(Vec<(Py<PyString>, Py<PyString>)>);
+
+impl Names {
+    pub(crate) fn new(py: Python<'_>, rules: &[RuleInfo]) -> Self {
+        let string = |s: &str| PyString::new(py, s).unbind();
+        Self(rules.iter().map(|rule| (string(&rule.id), string(&rule.label))).collect())
+    }
+
+    pub(crate) fn id<'py>(&self, py: Python<'py>, rule: u16) -> &Bound<'py, PyString> {
+        self.0[usize::from(rule)].0.bind(py)
+    }
+}
+
+/// One place where something was found, without its value.
+#[pyclass(frozen, get_all, module = "ctxproto")]
+pub(crate) struct Finding {
+    /// Id of the rule that found it.
+    rule: Py<PyString>,
+    /// What its placeholder shows.
+    label: Py<PyString>,
+    /// Where it begins in the text that was given: characters for str, bytes for bytes.
+    start: usize,
+    /// Where it ends, exclusive, in the same unit.
+    end: usize,
+    /// The line it begins in, from 1.
+    line: usize,
+    /// The column it begins in, from 1, in characters.
+    column: usize,
+    /// Where it stands in a JSON document, such as `messages[2].content`, or None.
+    key_path: Option<String>,
+    /// A keyed HMAC of the value, 16 hex digits: equal for equal values under one key.
+    fingerprint: String,
+}
+
+type Fields<'a, 'py> = (
+    &'a Bound<'py, PyString>,
+    &'a Bound<'py, PyString>,
+    usize,
+    usize,
+    usize,
+    usize,
+    Option<&'a str>,
+    &'a str,
+);
+
+impl Finding {
+    fn new(py: Python<'_>, names: &Names, found: Found) -> Self {
+        let (rule, label) = &names.0[usize::from(found.rule)];
+        Self {
+            rule: rule.clone_ref(py),
+            label: label.clone_ref(py),
+            start: found.start,
+            end: found.end,
+            line: found.line,
+            column: found.column,
+            key_path: found.key_path,
+            fingerprint: hex(&found.fingerprint),
+        }
+    }
+
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let Self { rule, label, start, end, line, column, key_path, fingerprint } = self;
+        let fields: Fields<'_, 'py> = (
+            rule.bind(py),
+            label.bind(py),
+            *start,
+            *end,
+            *line,
+            *column,
+            key_path.as_deref(),
+            fingerprint.as_str(),
+        );
+        fields.into_pyobject(py)
+    }
+}
+
+#[pymethods]
+impl Finding {
+    #[new]
+    #[pyo3(signature = (rule, label, start, end, line=1, column=1, key_path=None, fingerprint=""))]
+    #[expect(clippy::too_many_arguments, reason = "one for each field")]
+    fn py_new(
+        rule: Py<PyString>,
+        label: Py<PyString>,
+        start: usize,
+        end: usize,
+        line: usize,
+        column: usize,
+        key_path: Option<String>,
+        fingerprint: &str,
+    ) -> Self {
+        Self { rule, label, start, end, line, column, key_path, fingerprint: fingerprint.to_owned() }
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let Self { start, end, line, column, fingerprint, .. } = self;
+        let (rule, label) = (self.rule.bind(py).repr()?, self.label.bind(py).repr()?);
+        let key_path = self.key_path.as_deref().into_pyobject(py)?.repr()?;
+        Ok(format!(
+            "Finding(rule={rule}, label={label}, start={start}, end={end}, line={line}, column={column}, \
+             key_path={key_path}, fingerprint='{fingerprint}')"
+        ))
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        match other.cast_exact::<Self>() {
+            Ok(other) => Ok(self
+                .fields(py)?
+                .eq(other.get().fields(py)?)?
+                .into_pyobject(py)?
+                .to_owned()
+                .into_any()
+                .unbind()),
+            Err(_) => Ok(py.NotImplemented()),
+        }
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        self.fields(py)?.hash()
+    }
+
+    /// Findings travel between processes: they hold nothing secret.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
+        Ok((py.get_type::<Self>(), self.fields(py)?))
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// The Python objects for `found`, in order.
+pub(crate) fn findings<'py>(
+    py: Python<'py>,
+    names: &Names,
+    found: Vec<Found>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let objects = found
+        .into_iter()
+        .map(|one| Bound::new(py, Finding::new(py, names, one)))
+        .collect::<PyResult<Vec<_>>>()?;
+    PyTuple::new(py, objects)
+}
+
+/// What was given, with its findings replaced.
+#[pyclass(frozen, generic, module = "ctxproto")]
+pub(crate) struct Redaction {
+    text: Py<PyAny>,
+    findings: PyOnceLock<Py<PyTuple>>,
+    /// What `findings` is made from when somebody asks: most callers want the text alone.
+    found: Vec<Found>,
+    names: Arc<Names>,
+}
+
+impl Redaction {
+    pub(crate) fn new(text: Bound<'_, PyAny>, found: Vec<Found>, names: &Arc<Names>) -> Self {
+        Self { text: text.unbind(), findings: PyOnceLock::new(), found, names: Arc::clone(names) }
+    }
+}
+
+#[pymethods]
+impl Redaction {
+    /// The new text: str for str, bytes for bytes and other buffers; the very same object when nothing was found.
+    #[getter]
+    fn text<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
+        self.text.bind(py)
+    }
+
+    /// The same as `text`, under the name that fits what `redact_json` returns.
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
+        self.text.bind(py)
+    }
+
+    /// What was replaced, in order: a tuple of `Finding`.
+    #[getter]
+    fn findings<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyTuple>> {
+        self.findings
+            .get_or_try_init(py, || findings(py, &self.names, self.found.clone()).map(Bound::unbind))
+            .map(|tuple| tuple.bind(py))
+    }
+
+    /// Whether anything was found.
+    #[getter]
+    fn changed(&self) -> bool {
+        !self.found.is_empty()
+    }
+
+    fn __repr__(&self) -> String {
+        let count = self.found.len();
+        format!("<Redaction: {count} finding{}>", if count == 1 { "" } else { "s" })
+    }
+}

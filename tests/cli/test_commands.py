@@ -1,0 +1,72 @@
+"""Help, version, completion, rules: and that all of it is there at once."""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+
+import pytest
+from cli_support import COMMAND, Cli, environment
+
+
+def test_version_and_help(cli: Cli) -> None:
+    assert re.fullmatch(r"ctxproto \d+\.\d+\.\d+\n", cli("--version").text)
+    assert "sanitize" in cli("--help").text
+    assert cli("-h").text == cli("--help").text
+    for command in ("sanitize", "scan", "rules", "rules list", "config", "config show", "completion"):
+        text = cli(*command.split(), "--help").text
+        assert "Usage: ctxproto" in text
+        assert max(map(len, text.splitlines())) <= 80
+
+
+def test_help_is_fast() -> None:
+    def once(*args: str) -> float:
+        # CPU time, which on one thread is what it takes when nobody else is at work.
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*COMMAND, *args], env=environment(), capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(once("--help") for _ in range(7)) < 0.15
+    assert min(once("sanitize", "--help") for _ in range(7)) < 0.2
+
+
+def test_no_or_wrong_commands(cli: Cli) -> None:
+    assert "Commands:" in cli(code=2).err + cli(code=None).text
+    assert "did you mean sanitize?" in cli("sanitise", code=2).err
+    assert "there is no command zzz" in cli("zzz", code=2).err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(cli: Cli, shell: str) -> None:
+    script = cli("completion", shell).text
+    assert "_CTXPROTO_COMPLETE" in script
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=script.encode(), check=True)
+    assert "tcsh" in cli("completion", "tcsh", code=2).err
+
+
+def test_completion_itself(cli: Cli) -> None:
+    env = {"_CTXPROTO_COMPLETE": "bash_complete", "COMP_WORDS": "ctxproto sa", "COMP_CWORD": "1"}
+    assert "sanitize" in cli(env=env).text
+    env = {"_CTXPROTO_COMPLETE": "bash_complete", "COMP_WORDS": "ctxproto scan --base", "COMP_CWORD": "2"}
+    assert "--baseline" in cli(env=env).text
+
+
+def test_rules_list_and_show(cli: Cli) -> None:
+    lines = cli("rules", "list").text.splitlines()
+    assert any("GITHUB_TOKEN" in line for line in lines)
+    some = lines[0].split()[0]
+    shown = cli("rules", "show", some).text
+    assert f"id:      {some}" in shown
+    assert "no active rule github-patt" in cli("rules", "show", "github-patt", code=2).err
+
+
+def test_rules_check(cli: Cli) -> None:
+    (cli.cwd / "broken.toml").write_text("[[rules]\n")
+    assert "broken.toml" in cli("rules", "check", "broken.toml", code=2).err
+    assert "missing.toml" in cli("rules", "check", "missing.toml", code=2).err
+    (cli.cwd / "mine.toml").write_text('[[rules]]\nid = "mine"\nregex = "mine_[0-9]{8}"\nkeywords = ["mine_"]\n')
+    assert "mine.toml: 1 rule" in cli("rules", "check", "mine.toml").text
+    assert cli("sanitize", "--rules", "mine.toml", stdin=b"a mine_12345678 b").out != b"a mine_12345678 b"

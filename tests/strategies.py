@@ -1,0 +1,74 @@
+"""What the tests feed: secrets made at run time from their public shape, and text to hide them in."""
+
+from __future__ import annotations
+
+import random
+import string
+import zlib
+
+from hypothesis import strategies as st
+
+ALPHANUMERIC = string.ascii_letters + string.digits
+_BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+
+
+def github_token(body: str) -> str:
+    """A GitHub token: prefix, 30 characters, and their CRC-32 in base 62, six digits."""
+    crc, digits = zlib.crc32(body.encode()), ""
+    for _ in range(6):
+        crc, digit = divmod(crc, 62)
+        digits = _BASE62[digit] + digits
+    return "gh" + f"p_{body}{digits}"
+
+
+def random_token(seed: int) -> str:
+    """A token as providers make them: of even letters, a detector may rightly take it for a placeholder."""
+    return github_token("".join(random.Random(seed).choices(ALPHANUMERIC, k=30)))
+
+
+github_tokens = st.integers(0, 2**32).map(random_token)
+
+# The public part of a token: anything longer from it must not be seen again.
+PUBLIC_PREFIX = 4
+
+words = st.sampled_from(
+    [
+        "INFO",
+        "deploy",
+        "ok",
+        "größe",
+        "日本",
+        "🙂",
+        "\uff21\uff22",
+        "\n",
+        "\r\n",
+        "\t",
+        "  ",
+        '"',
+        "\\",
+        "=",
+        "{",
+        "}",
+        "%20",
+        "\x1b[0m",
+    ]
+)
+any_text = st.one_of(st.text(max_size=40), st.text(st.characters(), max_size=20), words)
+
+
+@st.composite
+def planted(draw: st.DrawFn) -> tuple[str, list[str]]:
+    """A text, and the tokens in it, each set apart by a space."""
+    tokens = draw(st.lists(github_tokens, min_size=1, max_size=3))
+    parts = [draw(any_text)]
+    for token in tokens:
+        parts += [" ", token, " ", draw(any_text)]
+    return "".join(parts), tokens
+
+
+# What `json.loads` can return.
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | any_text | github_tokens,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(any_text, inner, max_size=4),
+    max_leaves=20,
+)

@@ -1,0 +1,173 @@
+"""The boundary itself: what `_core` shows, how it is declared, and what it does when given nonsense."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import ctxproto
+import pytest
+from ctxproto import CtxprotoError, Finding, Redactor, _core
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import any_text, json_values, random_token
+
+ROOT = Path(__file__).parent.parent
+
+
+def public(module: Any) -> set[str]:
+    return {name for name in dir(module) if not name.startswith("_")}
+
+
+def test_every_core_symbol_is_public_api_or_private() -> None:
+    assert public(_core) <= set(ctxproto.__all__)
+    for name in public(_core):
+        native, shown = getattr(_core, name), getattr(ctxproto, name)
+        assert shown is native or issubclass(shown, native)
+
+
+def test_all_is_complete_and_sorted() -> None:
+    parts = {"errors", "tools", "cli", "config"}
+    assert set(ctxproto.__all__) == public(ctxproto) - parts | {"__version__"}
+    assert ctxproto.__all__ == sorted(ctxproto.__all__)
+
+
+def test_every_pyclass_is_frozen() -> None:
+    declared = [
+        (path.name, attribute)
+        for path in (ROOT / "rust/py/src").glob("*.rs")
+        for attribute in re.findall(r"#\[pyclass(.*?)\]\s*\n", path.read_text("utf-8"), re.DOTALL)
+    ]
+    assert len(declared) >= 5
+    assert [one for one in declared if "frozen" not in one[1]] == []
+
+
+@pytest.mark.parametrize("name", sorted(public(_core)))
+def test_everything_public_says_what_it_is(name: str) -> None:
+    thing = getattr(ctxproto, name)
+    assert inspect.getdoc(thing)
+    if inspect.isclass(thing):
+        for member in public(thing):
+            assert inspect.getdoc(inspect.getattr_static(thing, member)), member
+
+
+def test_one_error_tree() -> None:
+    errors = [thing for thing in vars(ctxproto.errors).values() if inspect.isclass(thing)]
+    assert {error.__name__ for error in errors} == set(ctxproto.errors.__all__)
+    for error in errors:
+        assert issubclass(error, CtxprotoError)
+        assert error is CtxprotoError or len(error.__mro__) > len(CtxprotoError.__mro__) + 1, "and a builtin"
+        assert getattr(ctxproto, error.__name__) is error
+
+
+def test_version_is_the_same_everywhere() -> None:
+    manifest = (ROOT / "Cargo.toml").read_text("utf-8")
+    assert f'version = "{ctxproto.__version__}"' in manifest
+    assert _core.__version__ == ctxproto.__version__ == ctxproto.build_info()["version"]
+
+
+def test_core_of_another_version_is_refused(tmp_path: Path) -> None:
+    package = tmp_path / "ctxproto"
+    shutil.copytree(Path(ctxproto.__file__).parent, package)
+    init = package / "__init__.py"
+    init.write_text(init.read_text("utf-8").replace(f'"{ctxproto.__version__}"', '"99.0.0"'), "utf-8")
+    script = "import sys; sys.path.insert(0, sys.argv[1]); import ctxproto"
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    message = done.stderr.strip().splitlines()[-1]
+    assert message.startswith("ctxproto.errors.VersionError: ctxproto 99.0.0 cannot use the native core ")
+    assert "reinstall ctxproto" in message
+
+
+class Hostile:
+    """Answers every protocol with an exception or a lie."""
+
+    def refuse(self, *_: object) -> Any:
+        raise ValueError("hostile")
+
+    __len__ = __iter__ = __getitem__ = __str__ = __repr__ = __index__ = __bool__ = __eq__ = refuse
+    __hash__ = None  # type: ignore[assignment]
+
+
+class EndlessSequence:
+    def __len__(self) -> int:
+        return -1
+
+    def __getitem__(self, index: int) -> str:
+        if index > 50:
+            raise KeyError(index)
+        return "text"
+
+
+class Shrinking(list[Any]):
+    """Loses its items to whoever looks at one."""
+
+    def __iter__(self) -> Any:
+        for item in list(self):
+            self.clear()
+            yield item
+
+
+anything = st.one_of(
+    json_values,
+    any_text,
+    st.binary(max_size=30),
+    st.binary(max_size=30).map(bytearray),
+    st.binary(max_size=30).map(lambda data: memoryview(data)),
+    st.integers(-(2**80), 2**80),
+    st.floats(),
+    st.sampled_from(
+        [Hostile, Hostile(), EndlessSequence(), Shrinking(["a", "b"]), object(), type, print, ..., iter([1]), set()]
+    ),
+    st.just(random_token(5)),
+    st.lists(any_text, max_size=3),
+)
+
+REDACTOR = Redactor()
+CALLABLES: dict[str, Any] = {
+    "build_info": _core.build_info,
+    "_panic": _core._panic,
+    "Redactor": _core.Redactor,
+    "Finding": Finding,
+    "Rule": _core.Rule,
+    "Stream": _core.Stream,
+    "Redaction": _core.Redaction,
+    "redact": REDACTOR.redact,
+    "scan": REDACTOR.scan,
+    "redact_many": REDACTOR.redact_many,
+    "redact_json": REDACTOR.redact_json,
+    "stream": REDACTOR.stream,
+    "feed": lambda *args, **kwargs: REDACTOR.stream().feed(*args, **kwargs),
+}
+
+
+def test_no_callable_was_forgotten() -> None:
+    methods = {name for name in public(_core.Redactor) if callable(getattr(_core.Redactor, name))}
+    top = {name for name in vars(_core) if callable(getattr(_core, name)) and not name.startswith("__")}
+    assert methods | top <= set(CALLABLES)
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+@given(
+    args=st.lists(anything, max_size=3), kwargs=st.dictionaries(st.sampled_from(["format", "text", "key"]), anything)
+)
+def test_nonsense_is_an_ordinary_error(name: str, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """Whatever comes in: a result or an Exception, never a panic, never a crash."""
+    with contextlib.suppress(Exception):  # but no BaseException, which PanicException is
+        try:
+            CALLABLES[name](*args, **kwargs)
+        except (ctxproto.InternalError, SystemError) as bug:
+            if name != "_panic":
+                raise BaseException(f"{name} has a bug") from bug
+
+
+def test_classes_that_only_come_as_results() -> None:
+    for made in (_core.Redaction, _core.Stream, _core.Rule):
+        with pytest.raises(TypeError, match=r"(?i)no constructor|cannot create"):
+            made()
