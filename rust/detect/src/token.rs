@@ -1,6 +1,6 @@
 //! Tokens that their own form gives away: public prefixes, and alphabets with a context word before them.
 
-use crate::class::{ByteSet, SPACE, TOKEN};
+use crate::class::{ByteSet, DIGIT, SPACE, TOKEN};
 use crate::decoy;
 use crate::engine::Scan;
 use crate::index::{NEAR, RUN};
@@ -26,21 +26,9 @@ impl Scan<'_, '_> {
         let window = self.window;
         let end = window.run(start, &TOKEN, OPEN)?;
         let escaped = start + escape_len(window, start);
-        let mut found = self.prefix(start, true)?;
-        if !found && escaped > start {
-            found = self.prefix(escaped, true)?;
-        }
+        let mut found = self.prefixes(start, escaped, end)?;
         if !found {
             found = self.dotted(start)? || escaped > start && self.dotted(escaped)?;
-        }
-        let mut at = start;
-        let last = end.min(start + INNER);
-        while !found && at + RUN < last {
-            let b = window.text[at];
-            at += 1;
-            if b == b'-' || b == b'_' {
-                found = self.prefix(at, false)?;
-            }
         }
         if self.depth == 0 || !found {
             self.wrapped(start, escaped, end, found)?;
@@ -52,6 +40,38 @@ impl Scan<'_, '_> {
             self.encoded(escaped, end)?;
         }
         Ok(())
+    }
+
+    /// Tokens with a prefix in the run `start..end`: at its beginning, where its escape ends, after `-` and `_`, and
+    /// where another token ends.
+    fn prefixes(&mut self, start: usize, escaped: usize, end: usize) -> Look<bool> {
+        let mut found = false;
+        let mut at = start;
+        let mut first = true;
+        let mut last = start + INNER;
+        loop {
+            if self.prefix(at, first)? {
+                found = true;
+                first = true;
+                let next = self.out.last().map_or(end, |c| c.end).max(at + 1);
+                at = next + usize::from(matches!(self.window.text.get(next), Some(b'-' | b'_')));
+                last = at + INNER;
+            } else {
+                first = at == start && escaped > start;
+                at = if first {
+                    escaped
+                } else {
+                    let rest = &self.window.text[at.min(end)..last.min(end).max(at.min(end))];
+                    match rest.iter().position(|&b| b == b'-' || b == b'_') {
+                        Some(i) => at + i + 1,
+                        None => return Ok(found),
+                    }
+                };
+            }
+            if at + RUN > end {
+                return Ok(found);
+            }
+        }
     }
 
     /// The last word of a text may be a token that was cut short before it became a run.
@@ -272,10 +292,16 @@ fn continues(piece: &[u8]) -> bool {
     piece.len() >= 8 && random::is_random(piece)
 }
 
-/// How many characters of a run belong to an escape sequence whose backslash stands before it: `\n`, `\u0041`, `\x41`.
+/// How many characters of a run belong to an escape sequence that began before it: `\n`, `\u0041`, `\x41`, `%2D`, colours.
 pub(crate) fn escape_len(window: Window<'_>, start: usize) -> usize {
-    if window.before(start) != Some(b'\\') {
-        return 0;
+    match window.before(start) {
+        Some(b'\\') => {}
+        Some(b'[' | b';') => return color_len(window, start),
+        Some(b'%') => {
+            let digits = window.text.get(start..start + 2);
+            return if digits.is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit)) { 2 } else { 0 };
+        }
+        _ => return 0,
     }
     let hex = |n: usize| {
         let digits = window.text.get(start + 1..start + 1 + n);
@@ -287,6 +313,17 @@ pub(crate) fn escape_len(window: Window<'_>, start: usize) -> usize {
         Some(b'n' | b'r' | b't' | b'b' | b'f' | b'v' | b'0' | b'e' | b'a') => 1,
         _ => 0,
     }
+}
+
+/// How many characters of a run belong to a terminal's colour code: `31m` after `ESC [`.
+fn color_len(window: Window<'_>, start: usize) -> usize {
+    let before = window.back(start, 24);
+    let before = &before[..before.len() - ByteSet::of(b"0123456789;").run_back(before)];
+    let Some(before) = before.strip_suffix(b"[") else { return 0 };
+    let escape = [&b"\x1b"[..], b"u001b", b"u001B", b"x1b", b"x1B", b"033", b"\\e"].iter().any(|e| before.ends_with(e));
+    let run = &window.text[start..];
+    let digits = DIGIT.run(&run[..run.len().min(8)]);
+    if escape && run.get(digits).is_some_and(u8::is_ascii_alphabetic) { digits + 1 } else { 0 }
 }
 
 /// Where a token goes on after a line break at `end`: the break itself or its escaped form, and indentation.

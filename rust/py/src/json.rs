@@ -178,16 +178,17 @@ impl<'py> Walk<'_, 'py> {
         // A rule that knows the whole value by its form says more than the name of its key.
         let whole = |found: &[Finding]| matches!(found, [one] if one.start == 0 && one.end == bytes.len());
         if !redacted.as_ref().is_some_and(|redacted| whole(&redacted.findings))
-            && let Some(rule) = self.judge(key, bytes)?
+            && let Some((rule, skip)) = self.judge(key, bytes)?
         {
-            let fingerprint = self.engine.fingerprint(bytes);
-            let new = text.rewritten(self.py, &self.engine.placeholder(rule, bytes))?;
+            let fingerprint = self.engine.fingerprint(&bytes[skip..]);
+            let new = [&bytes[..skip], &self.engine.placeholder(rule, &bytes[skip..])].concat();
+            let new = text.rewritten(self.py, &new)?;
             let mut found = [Finding {
                 rule,
-                start: 0,
+                start: skip,
                 end: bytes.len(),
                 line: 1,
-                column: 1,
+                column: 1 + skip,
                 key_path: None,
                 fingerprint,
             }];
@@ -201,7 +202,7 @@ impl<'py> Walk<'_, 'py> {
         text.rewritten(self.py, &redacted.text).map(Some)
     }
 
-    fn judge(&self, key: Option<&Bound<'py, PyString>>, value: &[u8]) -> PyResult<Option<u16>> {
+    fn judge(&self, key: Option<&Bound<'py, PyString>>, value: &[u8]) -> PyResult<Option<(u16, usize)>> {
         let Some(key) = key else { return Ok(None) };
         let key = Text::of(key, "redact_json()")?;
         Ok(self.engine.judge_value(&String::from_utf8_lossy(key.bytes()), value))

@@ -93,7 +93,7 @@ proptest! {
 
     #[test]
     fn redaction_is_idempotent(parts in prop::collection::vec(fragment(), 1..24)) {
-        let text = parts.concat().into_bytes();
+        let text = parts.join(" ").into_bytes();
         for redactor in REDACTORS.iter().take(1) {
             let once = whole(redactor, &text).0;
             let twice = whole(redactor, &once).0;
