@@ -3,7 +3,7 @@
 //! The name is read around the key word that triggered; then the signs between, then the value. Values are judged by
 //! what the name promises (`keys.rs`) and by what they are not: references, types, sentences, paths (`decoy.rs`).
 
-use crate::class::{ALNUM, ByteSet, HEX};
+use crate::class::{ALNUM, ByteSet, HEX, SPACE};
 use crate::decoy;
 use crate::engine::Scan;
 use crate::keys::{self, Kind};
@@ -39,6 +39,8 @@ enum Sign {
     Tag,
     /// A blank after a flag or a word.
     Blank,
+    /// `==`, `!=`: only quoted values count, and those are literals.
+    Compare,
 }
 
 impl Scan<'_, '_> {
@@ -72,6 +74,10 @@ impl Scan<'_, '_> {
         if name.starts_with(b"PuTTY-User-Key-File") {
             self.key_end = end;
             return self.putty(end);
+        }
+        if name.ends_with(b"NetworkCredential") || name.ends_with(b"PSCredential") {
+            self.key_end = end;
+            return self.second_argument(end);
         }
         let Some(kind) = keys::classify(name) else { return Ok(()) };
         self.key_end = end;
@@ -110,9 +116,11 @@ impl Scan<'_, '_> {
         match b {
             b'=' => {
                 let n = if window.at(at + 1)?.is_some_and(|b| b == b'>' || b == b'=') { 2 } else { 1 };
+                let compare = n == 2 && window.text[at + 1] == b'=';
                 let n = n + usize::from(n == 2 && window.at(at + 2)? == Some(b'='));
-                after(n)
+                if compare { Ok(Some((Sign::Compare, at + n))) } else { after(n) }
             }
+            b'!' if window.at(at + 1)? == Some(b'=') => Ok(Some((Sign::Compare, at + 2 + usize::from(window.at(at + 2)? == Some(b'='))))),
             b':' => {
                 if window.starts_with(at, b"://")? {
                     return Ok(None);
@@ -132,6 +140,11 @@ impl Scan<'_, '_> {
             b'>' if self.in_tag(start) => Ok(Some((Sign::Tag, at + 1))),
             b',' if quoted => self.second_member(at + 1),
             b'(' if word_end == at => Ok(Some((Sign::Pair, at + 1))),
+            b'a'..=b'z' if at > word_end && !quoted && self.in_tag(start) => {
+                // <Pass encoding="base64">
+                let close = window.run(at, &not(b"<>\n"), 128)?;
+                Ok((window.at(close)? == Some(b'>')).then_some((Sign::Tag, close + 1)))
+            }
             b'v' | b'V' | b'c' if quoted && at > word_end => {
                 // <add key="Password" value="x"/>, <meta name="token" content="x">
                 for word in [&b"value"[..], b"content"] {
@@ -144,7 +157,10 @@ impl Scan<'_, '_> {
             _ if at > word_end && !quoted => {
                 let flag = window.text[start..end].starts_with(b"-");
                 let quote = QUOTES.has(b) && kind == Kind::Password;
-                if flag || quote || self.logs_in(start, kind) { Ok(Some((Sign::Blank, at))) } else { Ok(None) }
+                if flag || quote || self.logs_in(start, kind) {
+                    return Ok(Some((Sign::Blank, at)));
+                }
+                if kind == Kind::Password { Ok(self.told(word_end)?.map(|at| (Sign::Pair, at))) } else { Ok(None) }
             }
             _ => Ok(None),
         }
@@ -167,6 +183,50 @@ impl Scan<'_, '_> {
         Ok(Some((Sign::Pair, after_comma)))
     }
 
+    /// ` -p ` or ` -u ` stands at `at`: the password of a command that is known to take one so.
+    pub(crate) fn flag(&mut self, at: usize) -> Look<()> {
+        let window = self.window;
+        let letter = window.text[at + 2].to_ascii_lowercase();
+        if letter != b'p' && letter != b'u' {
+            return Ok(());
+        }
+        let before = window.back(at, 256);
+        let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
+        let named = |names: &[&str]| names.iter().any(|n| decoy::contains_any_case(line, n.as_bytes()));
+        if letter == b'p' && named(&["psexec", "sshpass", "smbclient", "docker login", "az login", "htpasswd"]) {
+            let word = window.run(at + 4, &SPACE.complement(), 64)?;
+            if let Some(rule) = self.engine.parsers.password.filter(|_| window.text[at + 4..word].eq_ignore_ascii_case(b"password")) {
+                self.push(rule, rank::KEYED, at + 4, word, 0);
+                return Ok(());
+            }
+            return self.assigned(Kind::Password, Sign::Blank, at + 4);
+        }
+        if letter == b'u' && named(&["curl", "http ", "wget"]) {
+            let Some(value) = self.value(Sign::Blank, at + 4)? else { return Ok(()) };
+            let pair = &window.text[value.start..value.end];
+            if let Some(colon) = memchr::memchr(b':', pair).filter(|i| *i > 0 && !pair.ends_with(b":")) {
+                return self.judge_and_push(Kind::Password, Sign::Blank, Value { start: value.start + colon + 1, ..value });
+            }
+        }
+        Ok(())
+    }
+
+    /// `new NetworkCredential("user", "password")`: the second string is the password.
+    fn second_argument(&mut self, end: usize) -> Look<()> {
+        let window = self.window;
+        if window.at(end)? != Some(b'(') {
+            return Ok(());
+        }
+        let first = window.run(end + 1, &not(b",\n()"), 128)?;
+        let second = window.run(first, &ByteSet::of(b", \t"), 8)?;
+        if second == first { Ok(()) } else { self.argument(second) }
+    }
+
+    /// A quoted password at `at`, as an argument.
+    pub(crate) fn argument(&mut self, at: usize) -> Look<()> {
+        self.assigned(Kind::Password, Sign::Pair, at)
+    }
+
     /// Whether the name is that of an XML element: `<` or `<ns:` stands before it.
     fn in_tag(&self, start: usize) -> bool {
         let before = self.window.back(start, 32);
@@ -174,15 +234,26 @@ impl Scan<'_, '_> {
         before.ends_with(b"<") || before.ends_with(b"u003c") || before.ends_with(b"&lt;")
     }
 
-    /// `login x password y` of `.netrc` and its like, `-u x -p y`.
+    /// `login x password y` of `.netrc` and its like: a name stands between the two words.
     fn logs_in(&self, start: usize, kind: Kind) -> bool {
-        let before = self.window.back(start, 128);
-        kind == Kind::Password
-            && [&b"login "[..], b"machine ", b"account ", b"username ", b"user "]
-                .iter()
-                .any(|w| decoy::contains_any_case(before, w))
-            && !decoy::contains_any_case(before, b"for")
-            && !decoy::contains_any_case(before, b"failed")
+        if kind != Kind::Password {
+            return false;
+        }
+        let mut words = self.window.back(start, 128).rsplit(|b| SPACE.has(*b)).filter(|w| !w.is_empty());
+        let (Some(name), Some(word)) = (words.next(), words.next()) else { return false };
+        let filler = [&b"with"[..], b"and", b"using", b"by", b"or", b"the", b"a", b"to", b"for", b"from", b"his", b"your"];
+        [&b"login"[..], b"machine", b"account", b"username", b"user"].iter().any(|w| word.eq_ignore_ascii_case(w))
+            && !filler.contains(&name)
+    }
+
+    /// `the password is "x"`: where the quoted value begins, if one does.
+    fn told(&self, at: usize) -> Look<Option<usize>> {
+        let window = self.window;
+        let line = window.run(at, &not(b"\n\r."), 48)?;
+        let Some(is) = crate::index::find(&window.text[at..line], b" is ") else { return Ok(None) };
+        let value = window.run(at + is + 4, &ByteSet::of(b" \\"), 8)?;
+        let value = if window.text[..value].ends_with(b"\\") { value - 1 } else { value };
+        Ok(window.at(value)?.filter(|b| QUOTES.has(*b) || *b == b'\\').map(|_| value))
     }
 
     /// The value of a key of this kind, at `at` or after the blanks there.
@@ -203,7 +274,11 @@ impl Scan<'_, '_> {
             }
             return Ok(());
         }
-        if worth(kind, bytes, value.quoted) && !(sign == Sign::Blank && bytes.starts_with(b"-")) {
+        // A literal that a secret is compared with, or given to in a block of credentials, is one.
+        let kind = if sign == Sign::Compare && kind == Kind::Secret { Kind::Password } else { kind };
+        let attribute = sign == Sign::Assign && text[..value.start].ends_with(b"=\"");
+        let literal = value.quoted && bytes == b"password" && (sign == Sign::Blank || attribute && kind == Kind::Password);
+        if (literal || worth(kind, bytes, value.quoted)) && !(sign == Sign::Blank && bytes.starts_with(b"-")) {
             self.push(rule, rank::KEYED, value.start, value.end, 0);
         }
         Ok(())
@@ -232,7 +307,8 @@ impl Scan<'_, '_> {
             _ => (0, None),
         };
         if let Some((open, quote)) = open {
-            return self.quoted(open, quote, escapes);
+            let value = self.quoted(open, quote, escapes)?;
+            return Ok(value.filter(|v| !self.closes(open, quote, v.start)));
         }
         if window.starts_with(at, b"&quot;")? {
             let start = at + 6;
@@ -245,7 +321,7 @@ impl Scan<'_, '_> {
             }
             return Ok((end > start).then_some(Value { start, end, quoted: true }));
         }
-        if sign == Sign::Pair {
+        if matches!(sign, Sign::Pair | Sign::Compare) {
             return Ok(None);
         }
         if sign == Sign::Tag {
@@ -254,6 +330,16 @@ impl Scan<'_, '_> {
             return Ok((end > at).then_some(Value { start: at, end, quoted: true }));
         }
         self.bare(at)
+    }
+
+    /// Whether the quote at `open` closes a string rather than opening one, as in `"password: " + x + ","`.
+    fn closes(&self, open: usize, quote: u8, value: usize) -> bool {
+        let text = self.window.text;
+        matches!(text[value], b' ' | b'+' | b'.' | b',' | b')' | b';' | b':' | b'&' | b']' | b'>' | b'/' | b'}') && {
+            let before = self.window.back(open, 256);
+            let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
+            line.iter().filter(|&&b| b == quote).count() % 2 == 1
+        }
     }
 
     /// A quoted value: up to the same quote at the same depth of escaping.
@@ -382,7 +468,9 @@ impl Scan<'_, '_> {
         let window = self.window;
         let at = window.run(at, &BLANK, 64)?;
         let Some(rule) = self.engine.parsers.authorization else { return Ok(()) };
-        let prefix = window.run(at, &ByteSet::of(b"\\\"'`fFbBrR[ "), 8)?;
+        let opening = window.run(at, &ByteSet::of(b"fFbBrR["), 2)?;
+        let opened = window.at(opening)?.is_some_and(|b| QUOTES.has(b) || b == b'\\');
+        let prefix = window.run(if opened { opening } else { at }, &ByteSet::of(b"\\\"'`[ "), 8)?;
         let scheme = window.run(prefix, &ALNUM.or(ByteSet::of(b"-")), 32)?;
         let blank = window.run(scheme, &BLANK, 4)?;
         if scheme > prefix && blank > scheme {
@@ -505,13 +593,28 @@ pub(crate) fn worth(kind: Kind, value: &[u8], quoted: bool) -> bool {
                 && (has_digit_or_mixed(value) || len >= 10 && !is_name(value))
         }
         Kind::Token | Kind::ApiKey | Kind::Key | Kind::Authorization | Kind::Cookie => {
+            if quoted && is_mixed(value) {
+                return true;
+            }
             len >= 8
                 && !value.iter().any(|b| matches!(b, b' ' | b'(' | b')' | b'[' | b'{' | b'<' | b'>' | b',' | b'*'))
                 && !is_path(value)
                 && !decoy::is_stand_in(value)
                 && strong(value)
+                && !is_number(value)
         }
     }
+}
+
+/// Long, of all kinds of characters: drawn from the whole keyboard, as WordPress and Django do.
+fn is_mixed(value: &[u8]) -> bool {
+    let any = |of: fn(&u8) -> bool| value.iter().filter(|b| of(b)).count();
+    value.len() >= 32
+        && any(u8::is_ascii_digit) >= 2
+        && any(u8::is_ascii_lowercase) >= 4
+        && any(u8::is_ascii_uppercase) >= 4
+        && any(u8::is_ascii_punctuation) >= 6
+        && any(u8::is_ascii_whitespace) <= 4
 }
 
 /// Enough variety for a token: random, or letters and digits mixed at some length.
@@ -527,9 +630,15 @@ fn strong(value: &[u8]) -> bool {
     random::is_random(value) || letters > 0 && digits >= 3 && value.len() >= 12 || value.len() >= 32 && has_digit_or_mixed(value)
 }
 
+/// A number in hexadecimal, as session and object numbers are logged.
+fn is_number(value: &[u8]) -> bool {
+    value.strip_prefix(b"0x").is_some_and(|v| v.len() <= 16 && v.iter().all(u8::is_ascii_hexdigit))
+}
+
 /// Words joined by `_`, `-` or `.`: the name of something.
 fn is_name(value: &[u8]) -> bool {
-    value.iter().all(|&b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'-' | b'.' | b':' | b'/'))
+    let short = value.split(|b| !b.is_ascii_alphabetic()).all(|word| word.len() < 20);
+    short && value.iter().all(|&b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'-' | b'.' | b':' | b'/'))
 }
 
 /// A blank-separated text of several words.
@@ -559,7 +668,7 @@ fn is_name_or_digits(value: &[u8]) -> bool {
 /// Code rather than a literal: a call, an index, a member of an object.
 fn is_code(value: &[u8], quoted: bool) -> bool {
     if quoted {
-        return matches!(value.first(), Some(b'{' | b'['));
+        return matches!(value.first(), Some(b'{' | b'[')) && !is_mixed(value);
     }
     let call = memchr::memchr(b'(', value).is_some_and(|i| i > 0 && value[..i].iter().all(|&b| ALNUM.has(b) || matches!(b, b'_' | b'.' | b':' | b'>' | b'-' | b'&' | b'*')));
     let member = memchr::memchr(b'.', value).is_some_and(|i| {

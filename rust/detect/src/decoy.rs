@@ -5,10 +5,9 @@ use crate::class::{ALNUM, ALPHA};
 /// Words that say "put yours here", in lower case.
 const WORDS: &[&str] = &[
     "example", "placeholder", "changeme", "change_me", "change-me", "replaceme", "replace_me", "replace-me",
-    "redacted", "dummy", "sample", "your_", "your-", "yourtoken", "yourkey", "yourapi", "yourpass", "yoursecret",
-    "my_secret", "my-secret", "mysecret", "insert_", "insert-", "enter_", "enter-", "todo", "fixme", "xxxx", "notreal",
-    "not-real", "not_real", "fake", "lorem", "deadbeef", "removed", "masked", "hidden", "undisclosed", "goes-here",
-    "goes_here", "goeshere", "test_token", "abcdefghijklmnop", "1234567890123456",
+    "redacted", "your_", "your-", "yourtoken", "yourkey", "yourapi", "yourpass", "yoursecret",
+    "my_secret", "my-secret", "mysecret", "insert_", "insert-", "xxxx", "notreal",
+    "not-real", "not_real", "goes-here", "goes_here", "goeshere", "a1b2c3d4", "d4c3b2a1",
 ];
 
 /// Whether a token's body is a stand-in: a phrase for one, a single character repeated, or a mask.
@@ -19,17 +18,16 @@ pub(crate) fn is_stand_in(body: &[u8]) -> bool {
 /// The narrow form, for tokens whose public prefix already says what they are: only bodies that cannot be real.
 pub(crate) fn is_blank(body: &[u8]) -> bool {
     const STRONG: &[&str] =
-        &["example", "placeholder", "redacted", "xxxxxx", "your_", "your-", "yourtoken", "changeme", "replace"];
-    repeats(body) || masked(body) || STRONG.iter().any(|w| contains_any_case(body, w.as_bytes()))
+        &["placeholder", "redacted", "xxxxxx", "your_", "your-", "yourtoken", "changeme", "replace"];
+    // Documentation ends its examples so; in the midst of a long token the word is chance or play.
+    let example = body.len() < 64 && contains_any_case(body, b"example");
+    repeats(body) || masked(body) || example || STRONG.iter().any(|w| contains_any_case(body, w.as_bytes()))
 }
 
-/// One or two characters make up the whole.
+/// A filler makes up the whole, with at most one other character: `xxxxxxxx`, `00000000`, `xxxx-xxxx`.
 fn repeats(body: &[u8]) -> bool {
-    let mut seen = [0u64; 4];
-    for &b in body {
-        seen[usize::from(b >> 6)] |= 1 << (b & 63);
-    }
-    seen.iter().map(|w| w.count_ones()).sum::<u32>() <= 2
+    let filler = |b: u8| matches!(b, b'x' | b'X' | b'0' | b'*' | b'.' | b'#' | b'-' | b'_');
+    body.iter().all(|&b| filler(b) || b == body[0]) && body.iter().any(|&b| filler(b)) || body.len() < 2
 }
 
 /// Asterisks, bullets or dots stand for the characters, as the masks of this and other tools do.
@@ -59,8 +57,9 @@ pub(crate) fn is_own(value: &[u8]) -> bool {
 /// Whether an assigned value is no literal secret at all: a reference to a variable, a template, a mask, a word for
 /// "nothing", a path. `quoted`: it stood in quotes, so code and paths are not what it is.
 pub(crate) fn is_reference(value: &[u8], quoted: bool) -> bool {
+    let value = &value[value.iter().take_while(|&&b| b == b'\\').count()..];
     let Some((&first, &last)) = value.first().zip(value.last()) else { return true };
-    if is_own(value) || repeats(value) && !value.iter().all(u8::is_ascii_alphabetic) || masked(value) {
+    if is_own(value) || repeats(value) || masked(value) {
         return true;
     }
     // ${VAR} $(cmd) $VAR %VAR% {{x}} {x} <x> #{x} @x@ [x] __X__
@@ -78,6 +77,10 @@ pub(crate) fn is_reference(value: &[u8], quoted: bool) -> bool {
         || value.starts_with(b"%{")
         || value.starts_with(b"%(")
         || value.starts_with(b"$env:")
+        || value.starts_with(b"$_")
+        || value.starts_with(b"&lt;")
+        || value.starts_with(b"\\u003c")
+        || first == b'$' && memchr::memchr(b'/', value).is_some_and(|i| inner[..i - 1].iter().all(|&b| ALNUM.has(b) || b == b'_'))
         || first == b'$' && !inner.is_empty() && inner.iter().all(|&b| ALNUM.has(b) || b == b'_' || b == b'.')
             && (ALPHA.has(inner[0]) || inner[0] == b'_')
             && !inner.iter().any(u8::is_ascii_digit)
@@ -89,7 +92,7 @@ pub(crate) fn is_reference(value: &[u8], quoted: bool) -> bool {
     const NOTHING: &[&str] = &[
         "none", "null", "nil", "true", "false", "undefined", "yes", "no", "on", "off", "empty", "default", "string",
         "str", "int", "integer", "bool", "boolean", "bytes", "text", "number", "float", "object", "array", "any",
-        "required", "optional", "password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "key",
+        "required", "optional", "password", "passwd", "token", "apikey", "api_key", "api-key", "key",
         "value", "invalid", "missing", "unset", "set", "not_set", "hidden", "redacted", "disabled", "enabled",
         "username", "user", "unknown", "varchar", "char", "enter", "prompt", "ask", "todo", "tbd", "n/a", "na",
         "bearer", "basic", "incorrect", "wrong", "expired", "changed", "reset", "ok", "failed", "denied", "refused",
@@ -100,13 +103,14 @@ pub(crate) fn is_reference(value: &[u8], quoted: bool) -> bool {
         return true;
     }
     const PHRASES: &[&str] = &[
-        "example", "placeholder", "changeme", "change_me", "change-me", "replace_me", "replace-me", "replaceme",
+        "placeholder", "changeme", "change_me", "change-me", "replace_me", "replace-me", "replaceme",
         "redacted", "your_", "your-", "yourpassword", "insert_", "xxxx", "<your", "secretkeyref", "valuefrom",
         "process.env", "os.environ", "os.getenv", "getenv(", "import.meta", "env.", "config.", "settings.", "self.",
         "this.", "args.", "params.", "vault:", "secrets.", "ssm:", "arn:aws", "secretsmanager", "op://",
         "keyring", "projects/", "data.", "var.", "local.", "module.",
     ];
-    PHRASES.iter().any(|w| contains_any_case(value, w.as_bytes()) && (!w.ends_with('.') || !quoted))
+    let example = contains_any_case(value, b"example") && !value.iter().any(u8::is_ascii_digit);
+    example || PHRASES.iter().any(|w| contains_any_case(value, w.as_bytes()) && (!w.ends_with('.') || !quoted))
 }
 
 #[cfg(test)]
@@ -115,7 +119,7 @@ mod tests {
 
     #[test]
     fn stand_ins() {
-        for v in ["EXAMPLEKEY", "xxxxxxxxxxxx", "************", "your-api-key-here", "aaaaaaaaaaaa", "abc...def"] {
+        for v in ["EXAMPLEKEY", "xxxxxxxxxxxx", "************", "your-api-key-here", "xxxx-xxxx-xxxx", "abc...def"] {
             assert!(is_stand_in(v.as_bytes()), "{v}");
         }
         assert!(!is_stand_in(b"h8Zq0p3LmX7sT2vB"));

@@ -24,6 +24,8 @@ pub(crate) struct Index {
     pub(crate) url_any: Vec<(u16, u8)>,
     /// Rules without a prefix.
     pub(crate) near: Near,
+    /// By the length of the run: rules with a literal inside and none before.
+    pub(crate) fixed: Vec<Vec<u16>>,
     /// PII rules of digits, tried at every word when any is on.
     pub(crate) words: Vec<u16>,
     /// The first three bytes of the prefixes in `literal`.
@@ -98,6 +100,7 @@ impl Index {
             url: Pairs::new(),
             url_any: vec![],
             near: Near::default(),
+            fixed: vec![],
             words: vec![],
             starts: Starts(Box::new([0; 1024])),
             rules: vec![],
@@ -113,6 +116,13 @@ impl Index {
     fn insert(&mut self, n: usize, rule: &ShapeRule) -> Result<(), String> {
         let prefixes = rule.shape.prefixes();
         if prefixes.iter().any(|p| p.len() < 2) {
+            if let Some(len) = rule.shape.fixed_run().filter(|_| rule.near.is_empty() && rule.shape.has_inner_literal()) {
+                if self.fixed.len() <= len {
+                    self.fixed.resize(len + 1, vec![]);
+                }
+                self.fixed[len].push(n as u16);
+                return Ok(());
+            }
             if rule.near.is_empty() || rule.shape.min_len() < RUN {
                 self.words.push(n as u16);
             } else {

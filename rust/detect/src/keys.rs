@@ -102,6 +102,11 @@ const PASSED: &[&str] = &[
     "secondary", "root", "admin", "master", "v1", "v2", "data", "env", "here", "digest", "decrypted", "local",
     "ci", "main", "ro", "rw", "read", "write", "key", "x", "s",
 ];
+/// What is done with passwords, as the first word of a name.
+const DOING: &[&str] = &[
+    "forgot", "forget", "reset", "change", "update", "edit", "add", "show", "hide", "toggle", "validate", "verify",
+    "check", "require", "requires", "get", "set", "has", "is", "no", "lost", "generate", "create", "enter", "ask",
+];
 /// Words that end in `pass` and are not passwords.
 const NOT_PASS: &[&str] = &["bypass", "compass", "surpass", "encompass", "trespass", "underpass", "overpass", "multipass"];
 
@@ -154,6 +159,10 @@ pub(crate) fn classify(name: &[u8]) -> Option<Kind> {
         return Some(Kind::Key);
     }
     if (0..last).any(password) {
+        // `forgot_password`, `addPassword`: what one does with passwords.
+        if last > 1 && DOING.contains(&word(0)) {
+            return None;
+        }
         return Some(Kind::Password);
     }
     if SECRET.contains(&end) || end.ends_with("secret") {

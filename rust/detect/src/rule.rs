@@ -11,6 +11,7 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     ("ai.toml", include_str!("../rules/ai.toml")),
     ("cloud.toml", include_str!("../rules/cloud.toml")),
     ("crypto.toml", include_str!("../rules/crypto.toml")),
+    ("hash.toml", include_str!("../rules/hash.toml")),
     ("messaging.toml", include_str!("../rules/messaging.toml")),
     ("monitoring.toml", include_str!("../rules/monitoring.toml")),
     ("payment.toml", include_str!("../rules/payment.toml")),
@@ -50,6 +51,8 @@ pub(crate) struct ShapeRule {
     pub(crate) check: Option<&'static Check>,
     pub(crate) near: Vec<String>,
     pub(crate) random: bool,
+    /// A secret rather than personal data.
+    pub(crate) secret: bool,
     pub(crate) rank: u8,
 }
 
@@ -158,8 +161,11 @@ fn parse_entry(source: &str, entry: Entry, user: bool) -> Result<Parsed, PolicyE
     for text in &shapes {
         let shape = Shape::parse(text, any_case).map_err(|e| fail(format!("shape {text:?}: {e}")))?;
         let prefix = shape.prefixes().iter().map(Vec::len).min().unwrap_or(0);
-        if prefix < 2 && entry.near.is_empty() && check.is_none() {
-            return Err(fail(format!("shape {text:?} has no public prefix: it needs near words or a check")));
+        let signed = shape.fixed_run().is_some() && shape.has_inner_literal();
+        if prefix < 2 && entry.near.is_empty() && check.is_none() && !signed {
+            return Err(fail(format!(
+                "shape {text:?} has no public prefix: it needs near words, a check, or a literal of 4 inside a fixed length"
+            )));
         }
         if shape.min_len() < 16 && !pii {
             return Err(fail(format!("shape {text:?} is {} bytes long; the least is 16", shape.min_len())));
@@ -178,6 +184,7 @@ fn parse_entry(source: &str, entry: Entry, user: bool) -> Result<Parsed, PolicyE
             check,
             near: entry.near.iter().map(|w| w.to_ascii_lowercase()).collect(),
             random: entry.random.unwrap_or(!pii && check.is_none() && (!entry.near.is_empty() || weak)),
+            secret: !pii,
             rank: base.saturating_add_signed(entry.priority.clamp(-9, 9)),
         });
     }

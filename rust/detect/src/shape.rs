@@ -160,6 +160,21 @@ impl Shape {
         n
     }
 
+    /// The length of every match, if it is one number and all of it is of the token alphabet.
+    pub(crate) fn fixed_run(&self) -> Option<usize> {
+        let token = self.items.iter().all(|i| match i {
+            Item::Literal(words) => words.iter().all(|w| class::TOKEN.run(w) == w.len()),
+            Item::Class { set, .. } => set.is_subset(&class::TOKEN),
+            Item::Open | Item::Close => true,
+        });
+        (token && self.min_len() == self.max_len()).then(|| self.min_len())
+    }
+
+    /// Whether a literal of four bytes or more stands inside.
+    pub(crate) fn has_inner_literal(&self) -> bool {
+        self.items.iter().skip(1).any(|i| matches!(i, Item::Literal(words) if words.iter().all(|w| w.len() >= 4)))
+    }
+
     /// The bytes after the shape's last class, or its own: a match must not be followed by one of these.
     fn last_set(&self) -> ByteSet {
         match self.items.iter().rev().find(|i| !matches!(i, Item::Open | Item::Close)) {

@@ -27,6 +27,11 @@ impl Scan<'_, '_> {
         let end = window.run(start, &TOKEN, OPEN)?;
         let escaped = start + escape_len(window, start);
         let mut found = self.prefixes(start, escaped, end)?;
+        if let Some(rules) = self.engine.index.fixed.get(end - escaped).filter(|_| !found) {
+            for &n in rules {
+                found = found || self.shape(&self.engine.index.rules[usize::from(n)], escaped, true)?;
+            }
+        }
         if !found {
             found = self.dotted(start)? || escaped > start && self.dotted(escaped)?;
         }
@@ -35,6 +40,12 @@ impl Scan<'_, '_> {
         }
         if !found {
             found = self.near(escaped, end)?;
+        }
+        let account = &window.text[escaped..end];
+        if let [a, b, c, d, ..] = account {
+            if [a, b].iter().all(|x| x.is_ascii_alphabetic()) && [c, d].iter().all(|x| x.is_ascii_digit()) {
+                self.iban(escaped)?;
+            }
         }
         if !found && self.depth < 2 {
             self.encoded(escaped, end)?;
@@ -105,7 +116,8 @@ impl Scan<'_, '_> {
         for &(n, back) in engine.index.before(self.window.text, at) {
             let Some(start) = at.checked_sub(usize::from(back)) else { continue };
             let rule = &engine.index.rules[usize::from(n)];
-            if self.window.before(start).is_some_and(|b| b.is_ascii_alphanumeric()) {
+            let glued = self.window.text[start].is_ascii_alphanumeric();
+            if glued && self.window.before(start).is_some_and(|b| b.is_ascii_alphanumeric()) {
                 let escaped = escape_len(self.window, start.saturating_sub(1)) == 1;
                 if !escaped {
                     continue;
@@ -268,13 +280,15 @@ pub(crate) fn accepts(rule: &ShapeRule, text: &[u8], hit: &Hit) -> bool {
     let token = &text[hit.start..hit.end];
     let body = &text[hit.body.min(hit.secret.1).max(hit.secret.0)..hit.secret.1];
     if hit.short {
-        return hit.body - hit.start >= 4 && rule.near.is_empty() && !decoy::is_blank(body);
+        let prefix = &text[hit.start..hit.body];
+        let named = prefix.len() >= 4 && crate::index::find(prefix, b"://").is_none();
+        return named && rule.near.is_empty() && !decoy::is_blank(body);
     }
     let mut random = rule.random;
     if let Some(check) = rule.check {
         if !(check.verify)(token) {
-            // A CRC tells a token that was issued from one that was altered, which a reader may still mend.
-            if !check.name.ends_with("-crc32") {
+            // With a public prefix a checksum only tells an issued token from an altered one, which is no less a leak.
+            if hit.body - hit.start < 3 || !rule.secret {
                 return false;
             }
             random = true;

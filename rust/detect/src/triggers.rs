@@ -14,6 +14,8 @@ pub(crate) enum Kind {
     Literal,
     /// `://`
     Url,
+    /// A flag of one letter: ` -p `.
+    Flag,
     /// Five or more dashes begin.
     Dashes,
     /// `ddd-dd-dddd`
@@ -78,6 +80,9 @@ pub(crate) fn each(
             dash_before = dash as u64 >> 63;
             let dashes = (dash & dash >> 1 & dash >> 2 & dash >> 3 & dash >> 4) as u64 & first;
 
+            let space = masks.pair(Class::Space, w);
+            let flag = (space & dash >> 1 & space >> 3 & !space >> 2) as u64;
+
             let hexer = masks.pair(Class::Hexer, w) >> 1;
             let mark = (masks.pair(Class::Escape, w)
                 | masks.pair(Class::Lead, w)
@@ -94,7 +99,6 @@ pub(crate) fn each(
                 let three = two & digit >> 2;
                 let four = two & two >> 2;
                 ssn = (three & dash >> 3 & two >> 4 & dash >> 6 & four >> 7) as u64 & first;
-                let space = masks.pair(Class::Space, w);
                 let twelve = four & four >> 4 & four >> 8;
                 digits = (twelve | four & (dash | space) >> 4 & four >> 5) as u64 & first;
                 let upper = masks.pair(Class::Upper, w);
@@ -123,6 +127,7 @@ pub(crate) fn each(
                 (Kind::Literal, literal),
                 (Kind::Stem, stem),
                 (Kind::Url, url),
+                (Kind::Flag, flag),
                 (Kind::Mark, mark),
                 (Kind::Dashes, dashes),
                 (Kind::Ssn, ssn),

@@ -25,7 +25,10 @@ impl Scan<'_, '_> {
                 }
             }
         }
-        let mut end = window.run(host, &AUTHORITY, AUTHORITY_MAX)?;
+        if window.back(at, 4).eq_ignore_ascii_case(b"ldap") && window.back(at, 24).contains(&b'(') {
+            return self.directory_entry(host);
+        }
+        let end = window.run(host, &AUTHORITY, AUTHORITY_MAX)?;
         let mut sign = memchr::memrchr(b'@', &window.text[host..end]);
         if sign.is_none() && window.at(end)?.is_some_and(|b| matches!(b, b'/' | b'#' | b'?' | b',')) {
             // Passwords are not always encoded as they should be: look on, if no port stands where it would.
@@ -35,13 +38,17 @@ impl Scan<'_, '_> {
                 let next = window.run(end, &wide, 128)?;
                 if window.at(next)? == Some(b'@') {
                     sign = Some(next - host);
-                    end = next;
                 }
             }
         }
+        if sign.is_some() && window.at(end)? == Some(b'#') {
+            // A `#` that was not encoded: the last `@` before a path ends the password.
+            let wide = window.run(end, &ByteSet::of(b"/ \t\r\n\"'`<>\\").complement(), 128)?;
+            sign = memchr::memrchr(b'@', &window.text[host..wide]);
+        }
         let Some(sign) = sign else { return Ok(()) };
-        let _ = end;
         let user = &window.text[host..host + sign];
+        // A user may be an e-mail address, whose `@` was not encoded.
         match memchr::memchr(b':', user) {
             Some(colon) => {
                 let password = &user[colon + 1..];
@@ -53,6 +60,10 @@ impl Scan<'_, '_> {
                 {
                     if matches!(password, b"x-oauth-basic" | b"x-token-auth" | b"x") {
                         self.user_token(host, &user[..colon]);
+                    } else if let Some(rule) = self.engine.parsers.database.filter(|_| is_database(window.back(at, 24))) {
+                        // The server's name goes with its password: together they open the door.
+                        let server = window.run(host + sign + 1, &AUTHORITY.or(ByteSet::of(b",")), AUTHORITY_MAX)?;
+                        self.push(rule, rank::FORM, host, server, 0);
                     } else if let Some(rule) = self.engine.parsers.userinfo {
                         self.push(rule, rank::FORM, start, host + sign, 0);
                     }
@@ -65,6 +76,17 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
+    /// `new DirectoryEntry("LDAP://server", "user", "password")`: the third string is the password.
+    fn directory_entry(&mut self, host: usize) -> Look<()> {
+        let window = self.window;
+        let mut at = host;
+        for _ in 0..2 {
+            at = window.run(at, &ByteSet::of(b",()\n").complement(), 128)?;
+            at = window.run(at, &ByteSet::of(b", \t\r\n"), 64)?;
+        }
+        self.argument(at)
+    }
+
     fn user_token(&mut self, start: usize, user: &[u8]) {
         let Some(rule) = self.engine.parsers.userinfo_token else { return };
         let form = user.iter().all(|&b| ALNUM.has(b) || matches!(b, b'_' | b'-' | b'.' | b'~'));
@@ -72,4 +94,17 @@ impl Scan<'_, '_> {
             self.push(rule, rank::HEADER, start, start + user.len(), 0);
         }
     }
+}
+
+/// Whether the scheme that ends here is a database's or a queue's.
+fn is_database(before: &[u8]) -> bool {
+    const SCHEMES: &[&str] = &[
+        "postgres", "postgresql", "mysql", "mariadb", "mongodb", "mongodb+srv", "redis", "rediss", "amqp", "amqps",
+        "mssql", "sqlserver", "oracle", "cockroachdb", "clickhouse", "couchbase", "cassandra", "neo4j", "bolt",
+        "nats", "kafka", "influxdb", "snowflake", "redshift", "vertica", "db2", "firebird", "couchdb", "memcached",
+    ];
+    let scheme = &before[before.len() - ALNUM.or(ByteSet::of(b"+.-")).run_back(before)..];
+    // `postgresql+psycopg2`, `jdbc:mysql` and the like.
+    let scheme = String::from_utf8_lossy(scheme).to_ascii_lowercase();
+    SCHEMES.iter().any(|s| scheme == *s || scheme.strip_prefix(s).is_some_and(|rest| rest.starts_with('+')))
 }
