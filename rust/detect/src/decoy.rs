@@ -26,8 +26,9 @@ pub(crate) fn is_blank(body: &[u8]) -> bool {
 
 /// A filler makes up the whole, with at most one other character: `xxxxxxxx`, `00000000`, `xxxx-xxxx`.
 fn repeats(body: &[u8]) -> bool {
-    let filler = |b: u8| matches!(b, b'x' | b'X' | b'0' | b'*' | b'.' | b'#' | b'-' | b'_');
-    body.iter().all(|&b| filler(b) || b == body[0]) && body.iter().any(|&b| filler(b)) || body.len() < 2
+    let filler = |b: &u8| matches!(b, b'x' | b'X' | b'0' | b'*' | b'.' | b'#' | b'-' | b'_');
+    let fillers = body.iter().filter(|b| filler(b)).count();
+    body.len() < 2 || fillers * 2 > body.len() && body.iter().all(|b| filler(b) || *b == body[0])
 }
 
 /// Asterisks, bullets or dots stand for the characters, as the masks of this and other tools do.

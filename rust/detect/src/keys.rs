@@ -102,6 +102,8 @@ const PASSED: &[&str] = &[
     "secondary", "root", "admin", "master", "v1", "v2", "data", "env", "here", "digest", "decrypted", "local",
     "ci", "main", "ro", "rw", "read", "write", "key", "x", "s",
 ];
+/// Keys that open nothing.
+const PLAIN_KEYS: &[&str] = &["cache", "primary", "sort", "partition", "index", "object", "dict", "map", "hot", "lookup"];
 /// What is done with passwords, as the first word of a name.
 const DOING: &[&str] = &[
     "forgot", "forget", "reset", "change", "update", "edit", "add", "show", "hide", "toggle", "validate", "verify",
@@ -153,7 +155,9 @@ pub(crate) fn classify(name: &[u8]) -> Option<Kind> {
         if any(KEYED) || any(SECRET) || (0..last).any(password) || any(TOKEN) {
             return Some(Kind::ApiKey);
         }
-        return None;
+        // A constant: `LINKEDIN_KEY`.
+        let constant = name.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_');
+        return (constant && !any(PLAIN_KEYS)).then_some(Kind::ApiKey);
     }
     if end.ends_with("privatekey") || end.ends_with("secretkey") || end.ends_with("encryptionkey") {
         return Some(Kind::Key);
