@@ -67,6 +67,7 @@ def test_rules_check(cli: Cli) -> None:
     (cli.cwd / "broken.toml").write_text("[[rules]\n")
     assert "broken.toml" in cli("rules", "check", "broken.toml", code=2).err
     assert "missing.toml" in cli("rules", "check", "missing.toml", code=2).err
-    (cli.cwd / "mine.toml").write_text('[[rules]]\nid = "mine"\nregex = "mine_[0-9]{8}"\nkeywords = ["mine_"]\n')
-    assert "mine.toml: 1 rule" in cli("rules", "check", "mine.toml").text
-    assert cli("sanitize", "--rules", "mine.toml", stdin=b"a mine_12345678 b").out != b"a mine_12345678 b"
+    rule = '[[rule]]\nid = "mine"\nname = "Our own key"\nlabel = "OUR_KEY"\nshape = "mine_ digit{12}"\n'
+    (cli.cwd / "mine.toml").write_text(rule)
+    assert cli("rules", "check", "mine.toml").text == "mine.toml: 1 rule\n"
+    assert cli("sanitize", "--rules", "mine.toml", stdin=b"a mine_123456789012 b").text == "a [OUR_KEY:REDACTED] b"

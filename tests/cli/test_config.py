@@ -24,19 +24,19 @@ def test_the_nearest_file_wins_whole(cli: Cli, token: Tokens) -> None:
     deep = cli.cwd / "a" / "b"
     deep.mkdir(parents=True)
     text = token().encode()
-    assert Cli(deep)("sanitize", stdin=text).text == "****"
+    assert Cli(deep)("sanitize", stdin=text).text == "********"
     # A pyproject.toml that says nothing about us is passed by.
     (deep / "pyproject.toml").write_text('[project]\nname = "x"\n')
-    assert Cli(deep)("sanitize", stdin=text).text == "****"
+    assert Cli(deep)("sanitize", stdin=text).text == "********"
     (cli.cwd / "a" / "ctxproto.toml").write_text('placeholder = "partial"\n')
-    assert Cli(deep)("sanitize", stdin=text).text == "ghp_****"
+    assert Cli(deep)("sanitize", stdin=text).text == "ghp_********"
     assert shown(Cli(deep))["pii"]["source"] == "default"
     # In one directory our own file goes first; the command line goes before all.
     (cli.cwd / "a" / "pyproject.toml").write_text('[tool.ctxproto]\nplaceholder = "mask"\n')
-    assert Cli(deep)("sanitize", stdin=text).text == "ghp_****"
+    assert Cli(deep)("sanitize", stdin=text).text == "ghp_********"
     assert Cli(deep)("sanitize", "--placeholder", "label", stdin=text).text == PLACEHOLDER
     assert Cli(deep)("sanitize", "--no-config", stdin=text).text == PLACEHOLDER
-    assert Cli(deep)("sanitize", "--config", "../../pyproject.toml", stdin=text).text == "****"
+    assert Cli(deep)("sanitize", "--config", "../../pyproject.toml", stdin=text).text == "********"
 
 
 def test_lists_add_up_and_say_where_they_come_from(cli: Cli, token: Tokens) -> None:

@@ -278,8 +278,8 @@ def test_placeholders(cli: Cli, token: Tokens) -> None:
         assert gone(secret, result.out)
         outs[style] = result.text.split(" ")
     assert outs["label"] == [PLACEHOLDER] * 3
-    assert outs["mask"] == ["****"] * 3
-    assert outs["partial"] == ["ghp_****"] * 3
+    assert outs["mask"] == ["********"] * 3
+    assert outs["partial"] == ["ghp_********"] * 3
     assert outs["hash"][0] == outs["hash"][2] != outs["hash"][1]
     again = cli("sanitize", "--placeholder", "hash", stdin=text, env={"CTXPROTO_KEY": "k" * 16})
     assert again.text.split(" ") == outs["hash"]
