@@ -8,7 +8,7 @@ use crate::engine::{Candidate, Engine, Parsers};
 use crate::index::Index;
 use crate::keys;
 use crate::known::Known;
-use crate::masks::{Level, Stems};
+use crate::masks::{Beginnings, Level, Stems};
 use crate::policy::{Pii, Policy, PolicyError};
 use crate::rule::{self, Parsed, RuleInfo};
 use crate::triggers::Wanted;
@@ -119,7 +119,11 @@ impl Detector {
                 || parsers.phone.is_some()
                 || parsers.mac.is_some(),
         };
-        let engine = Engine { level: Level::detect(), index, stems: Stems::new(keys::STEMS), wanted, parsers };
+        let stems = Beginnings {
+            keys: Stems::new(keys::STEMS, true),
+            literals: Stems::new(&index.starts.list, false),
+        };
+        let engine = Engine { level: Level::detect(), index, stems, wanted, parsers };
         let patterns = policy.allow.patterns.iter().map(|p| {
             Regex::new(&format!("^(?:{p})$")).map_err(|e| PolicyError::new(format!("allow pattern {p:?}: {e}")))
         });
@@ -201,7 +205,17 @@ impl Detector {
                 out.push(Match { rule: c.rule, start: c.start, end: c.end, public: usize::from(c.public), rank: c.rank });
             }
         }
-        if part.ended { part.bytes.len() } else { done - undecided_back(window, done) }
+        if part.ended { part.bytes.len() } else { self.undecided(window, done) }
+    }
+
+    /// Where something may still begin, when `at` is the first undecided place: at the word it is in, or at a short
+    /// piece before a line break with which a wrapped token may begin.
+    fn undecided(&self, window: Window<'_>, at: usize) -> usize {
+        let start = at - view::word_back(window, at);
+        match crate::token::open_piece(window, start) {
+            Some((left, end)) if self.engine.index.may_begin(&window.text[left..end]) => left,
+            _ => start,
+        }
     }
 
     /// Whether the caller has not declared it harmless.
@@ -238,14 +252,6 @@ impl Detector {
         let c = Candidate { start: skip, end: value.len(), rule, rank: 0, public: 0 };
         self.keep(Window::whole(value), &c).then_some((rule, skip))
     }
-}
-
-/// How far back from the first undecided place something may still begin.
-fn undecided_back(window: Window<'_>, at: usize) -> usize {
-    let word = view::word_back(window, at);
-    let start = at - word;
-    // A short piece before a line break may be the beginning of a wrapped token.
-    crate::token::open_piece(window, start).map_or(word, |left| at - left)
 }
 
 /// Puts findings in order and joins those that overlap: the surest rule names the whole.

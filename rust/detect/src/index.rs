@@ -34,7 +34,10 @@ pub(crate) struct Index {
 
 /// A set of three-byte beginnings, with false hits: one bit for each hash, small enough to stay in the first cache.
 #[derive(Debug)]
-pub(crate) struct Starts(Box<[u64; 1024]>);
+pub(crate) struct Starts {
+    bits: Box<[u64; 1024]>,
+    pub(crate) list: Vec<[u8; 3]>,
+}
 
 impl Starts {
     fn place(bytes: [u8; 3]) -> (usize, u32) {
@@ -44,7 +47,8 @@ impl Starts {
 
     fn insert(&mut self, bytes: [u8; 3]) {
         let (word, bit) = Self::place(bytes);
-        self.0[word] |= 1 << bit;
+        self.bits[word] |= 1 << bit;
+        self.list.push(bytes);
     }
 
     /// Whether a prefix may begin at `at`.
@@ -52,7 +56,7 @@ impl Starts {
     pub(crate) fn may(&self, text: &[u8], at: usize) -> bool {
         text.get(at..at + 3).and_then(<[u8]>::first_chunk).is_some_and(|&bytes| {
             let (word, bit) = Self::place(bytes);
-            self.0[word] >> bit & 1 != 0
+            self.bits[word] >> bit & 1 != 0
         })
     }
 }
@@ -102,7 +106,7 @@ impl Index {
             near: Near::default(),
             fixed: vec![],
             words: vec![],
-            starts: Starts(Box::new([0; 1024])),
+            starts: Starts { bits: Box::new([0; 1024]), list: vec![] },
             rules: vec![],
         };
         for (n, rule) in rules.iter().enumerate() {
@@ -179,6 +183,14 @@ impl Index {
         self.inside.get(text.get(at..at + 2).unwrap_or_default())
     }
 
+    /// Whether `run`, which breaks off at a line end, may be the beginning of a token.
+    pub(crate) fn may_begin(&self, run: &[u8]) -> bool {
+        self.inside(run, 0).iter().any(|&(n, _)| {
+            let prefixes = self.rules[usize::from(n)].shape.prefixes();
+            prefixes.iter().any(|p| p.starts_with(run) || run.starts_with(p))
+        })
+    }
+
     /// Rules whose prefix may end before the run at `at`.
     #[inline]
     pub(crate) fn before(&self, text: &[u8], at: usize) -> &[(u16, u8)] {
@@ -212,11 +224,35 @@ pub(crate) struct Near {
     by_letters: Vec<Vec<u16>>,
     /// For each word: the rules that need it, with the token lengths they take.
     rules: Vec<Vec<(u16, u16, u16)>>,
-    /// Whether any rule takes tokens of so many bytes.
-    lengths: Vec<bool>,
+    /// For each length: what the tokens that some rule takes may be made of, one set of [`features`] a kind of rule.
+    lengths: Vec<Vec<u8>>,
 }
 
-const LETTER_BITS: usize = 12;
+/// The kinds of characters in `text`, as bits: what most runs have and few tokens of a rule may have.
+pub(crate) fn features(text: &[u8]) -> u8 {
+    text.iter().fold(0, |bits, &b| bits | FEATURES[usize::from(b)])
+}
+
+const FEATURES: [u8; 256] = {
+    let mut t = [0; 256];
+    let mut b = 0;
+    while b < 256 {
+        t[b] = match b as u8 {
+            b'0'..=b'9' => 1,
+            b'a'..=b'f' => 2,
+            b'g'..=b'z' => 4,
+            b'A'..=b'F' => 8,
+            b'G'..=b'Z' => 16,
+            b'-' => 32,
+            b'_' => 64,
+            _ => 128,
+        };
+        b += 1;
+    }
+    t
+};
+
+const LETTER_BITS: usize = 16;
 
 fn letters(text: &[u8]) -> usize {
     let x = u32::from_le_bytes([text[0] | 0x20, text[1] | 0x20, text[2] | 0x20, 0]);
@@ -227,9 +263,15 @@ impl Near {
     fn insert(&mut self, n: usize, rule: &ShapeRule) {
         let (min, max) = (rule.shape.min_len(), rule.shape.max_len().min(512));
         if self.lengths.len() <= max {
-            self.lengths.resize(max + 1, false);
+            self.lengths.resize(max + 1, vec![]);
         }
-        self.lengths[min.min(max)..=max].fill(true);
+        let kinds = rule.shape.bytes().iter().fold(0, |bits, b| bits | FEATURES[usize::from(b)]);
+        for list in &mut self.lengths[min.min(max)..=max] {
+            if !list.iter().any(|&other| kinds & !other == 0) {
+                list.retain(|&other| other & !kinds != 0);
+                list.push(kinds);
+            }
+        }
         for word in &rule.near {
             let known = self.words.iter().position(|w| w == word.as_bytes());
             let w = known.unwrap_or_else(|| {
@@ -243,18 +285,18 @@ impl Near {
 
     fn seal(&mut self) {
         self.bloom = vec![0; (1 << LETTER_BITS) / 64];
-        self.by_letters = vec![vec![]; 1 << LETTER_BITS];
+        self.by_letters = vec![vec![]; 1 << (LETTER_BITS - 4)];
         for (i, word) in self.words.iter().enumerate() {
             let h = letters(word);
             self.bloom[h / 64] |= 1 << (h % 64);
-            self.by_letters[h].push(i as u16);
+            self.by_letters[h >> 4].push(i as u16);
         }
     }
 
-    /// Whether any rule takes tokens of `len` bytes.
+    /// Whether any rule takes a token of `len` bytes with these features.
     #[inline]
-    pub(crate) fn any_of_len(&self, len: usize) -> bool {
-        self.lengths.get(len).is_some_and(|&any| any)
+    pub(crate) fn takes(&self, len: usize, features: u8) -> bool {
+        self.lengths.get(len).is_some_and(|list| list.iter().any(|&kinds| features & !kinds == 0))
     }
 
     /// The rules that need one of `words` and take a token of one of two lengths.
@@ -273,7 +315,7 @@ impl Near {
             if self.bloom[h / 64] >> (h % 64) & 1 == 0 {
                 continue;
             }
-            for &w in &self.by_letters[h] {
+            for &w in &self.by_letters[h >> 4] {
                 let word = &self.words[usize::from(w)];
                 if context.len() - at >= word.len()
                     && context[at..at + word.len()].eq_ignore_ascii_case(word)
