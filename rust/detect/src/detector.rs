@@ -306,16 +306,3 @@ fn check_names(policy: &Policy, parsed: &[Parsed]) -> Result<(), PolicyError> {
         None => Ok(()),
     }
 }
-impl Detector {
-    /// tmp
-    pub fn stats(&self, text: &[u8]) -> String {
-        let mut n = std::collections::BTreeMap::new();
-        let e = &self.engine;
-        crate::triggers::each(e.level, &e.stems, &e.index.starts, e.wanted, text, 0, |k, at| { *n.entry(format!("{k:?}")).or_insert(0) += 1; let _ = at; });
-        let t = std::time::Instant::now();
-        let mut c = 0;
-        for _ in 0..10 { crate::triggers::each(e.level, &e.stems, &e.index.starts, e.wanted, text, 0, |_, at| { c ^= at; }); }
-        let t = t.elapsed().as_secs_f64() / 10.0;
-        format!("{:.0} MB/s triggers only {c}; per KB {:?}", text.len() as f64 / t / 1e6, n.iter().map(|(k, v)| format!("{k} {:.1}", *v as f64 * 1024.0 / text.len() as f64)).collect::<Vec<_>>())
-    }
-}

@@ -30,6 +30,8 @@ pub(crate) struct Index {
     pub(crate) words: Vec<u16>,
     /// The first three bytes of the prefixes in `literal`.
     pub(crate) starts: Starts,
+    /// The same of those in `inside`.
+    inside_starts: Starts,
 }
 
 /// A set of three-byte beginnings, with false hits: one bit for each hash, small enough to stay in the first cache.
@@ -40,6 +42,10 @@ pub(crate) struct Starts {
 }
 
 impl Starts {
+    fn new() -> Self {
+        Self { bits: Box::new([0; 1024]), list: vec![] }
+    }
+
     fn place(bytes: [u8; 3]) -> (usize, u32) {
         let x = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]).wrapping_mul(0x9E37_79B1) >> 16;
         ((x >> 6) as usize & 1023, x & 63)
@@ -49,6 +55,16 @@ impl Starts {
         let (word, bit) = Self::place(bytes);
         self.bits[word] |= 1 << bit;
         self.list.push(bytes);
+    }
+
+    /// The third byte is the prefix's own, or any that the body may begin with.
+    fn insert_all(&mut self, prefix: &[u8], rule: &ShapeRule) -> Result<(), String> {
+        match (prefix.get(2), rule.shape.first_class()) {
+            (Some(&third), _) => self.insert([prefix[0], prefix[1], third]),
+            (None, Some((set, ..))) => set.iter().for_each(|third| self.insert([prefix[0], prefix[1], third])),
+            _ => return Err(format!("{:?} is too short", String::from_utf8_lossy(prefix))),
+        }
+        Ok(())
     }
 
     /// Whether a prefix may begin at `at`.
@@ -106,7 +122,8 @@ impl Index {
             near: Near::default(),
             fixed: vec![],
             words: vec![],
-            starts: Starts { bits: Box::new([0; 1024]), list: vec![] },
+            starts: Starts::new(),
+            inside_starts: Starts::new(),
             rules: vec![],
         };
         for (n, rule) in rules.iter().enumerate() {
@@ -147,6 +164,7 @@ impl Index {
             let body = rule.shape.first_run();
             if tail == prefix.len() && body >= RUN {
                 self.inside.insert([prefix[0], prefix[1]], n, 0);
+                self.inside_starts.insert_all(prefix, rule)?;
             } else if tail < prefix.len() && self.run_after(rule, prefix) >= RUN {
                 let cut = prefix.len() - tail;
                 match cut {
@@ -155,14 +173,7 @@ impl Index {
                 }
             } else {
                 self.literal.insert([prefix[0], prefix[1]], n, 0);
-                // The third byte is the prefix's own, or any that the body may begin with.
-                match (prefix.get(2), rule.shape.first_class()) {
-                    (Some(&third), _) => self.starts.insert([prefix[0], prefix[1], third]),
-                    (None, Some((set, ..))) => {
-                        set.iter().for_each(|third| self.starts.insert([prefix[0], prefix[1], third]));
-                    }
-                    _ => return Err(format!("{:?} is too short", String::from_utf8_lossy(prefix))),
-                }
+                self.starts.insert_all(prefix, rule)?;
             }
         }
         Ok(())
@@ -180,7 +191,10 @@ impl Index {
     /// Rules whose prefix may begin at `at`.
     #[inline]
     pub(crate) fn inside(&self, text: &[u8], at: usize) -> &[(u16, u8)] {
-        self.inside.get(text.get(at..at + 2).unwrap_or_default())
+        if !self.inside_starts.may(text, at) {
+            return &[];
+        }
+        self.inside.get(&text[at..at + 2])
     }
 
     /// Whether `run`, which breaks off at a line end, may be the beginning of a token.
@@ -218,12 +232,14 @@ pub(crate) fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 #[derive(Debug, Default)]
 pub(crate) struct Near {
     words: Vec<Vec<u8>>,
-    /// One bit for each hash of a word's first three letters.
+    /// One bit for each hash of a word's first four letters.
     bloom: Vec<u64>,
     /// Words by those letters.
     by_letters: Vec<Vec<u16>>,
     /// For each word: the rules that need it, with the token lengths they take.
     rules: Vec<Vec<(u16, u16, u16)>>,
+    /// For each length: whether some rule there takes tokens that do not look random.
+    plain: Vec<bool>,
     /// For each length: what the tokens that some rule takes may be made of, one set of [`features`] a kind of rule.
     lengths: Vec<Vec<u8>>,
 }
@@ -254,8 +270,9 @@ const FEATURES: [u8; 256] = {
 
 const LETTER_BITS: usize = 16;
 
-fn letters(text: &[u8]) -> usize {
-    let x = u32::from_le_bytes([text[0] | 0x20, text[1] | 0x20, text[2] | 0x20, 0]);
+/// A hash of four letters, in either case.
+fn letters(four: [u8; 4]) -> usize {
+    let x = u32::from_le_bytes(four) | 0x2020_2020;
     (x.wrapping_mul(0x9E37_79B1) >> (32 - LETTER_BITS)) as usize
 }
 
@@ -264,6 +281,10 @@ impl Near {
         let (min, max) = (rule.shape.min_len(), rule.shape.max_len().min(512));
         if self.lengths.len() <= max {
             self.lengths.resize(max + 1, vec![]);
+            self.plain.resize(max + 1, false);
+        }
+        if !rule.random {
+            self.plain[min.min(max)..=max].fill(true);
         }
         let kinds = rule.shape.bytes().iter().fold(0, |bits, b| bits | FEATURES[usize::from(b)]);
         for list in &mut self.lengths[min.min(max)..=max] {
@@ -287,9 +308,15 @@ impl Near {
         self.bloom = vec![0; (1 << LETTER_BITS) / 64];
         self.by_letters = vec![vec![]; 1 << (LETTER_BITS - 4)];
         for (i, word) in self.words.iter().enumerate() {
-            let h = letters(word);
-            self.bloom[h / 64] |= 1 << (h % 64);
-            self.by_letters[h >> 4].push(i as u16);
+            // After a word of three letters any fourth may stand.
+            let fourths = word.get(3).map_or(0x20..=0xFF, |&b| b..=b);
+            for fourth in fourths {
+                let h = letters([word[0], word[1], word[2], fourth]);
+                self.bloom[h / 64] |= 1 << (h % 64);
+                if !self.by_letters[h >> 4].contains(&(i as u16)) {
+                    self.by_letters[h >> 4].push(i as u16);
+                }
+            }
         }
     }
 
@@ -297,6 +324,12 @@ impl Near {
     #[inline]
     pub(crate) fn takes(&self, len: usize, features: u8) -> bool {
         self.lengths.get(len).is_some_and(|list| list.iter().any(|&kinds| features & !kinds == 0))
+    }
+
+    /// Whether a token of `len` bytes need not look random for every rule.
+    #[inline]
+    pub(crate) fn takes_plain(&self, len: usize) -> bool {
+        self.plain.get(len).is_some_and(|&p| p)
     }
 
     /// The rules that need one of `words` and take a token of one of two lengths.
@@ -310,8 +343,8 @@ impl Near {
     /// The words that stand in `context`, in either case.
     pub(crate) fn words_in(&self, context: &[u8], found: &mut Vec<u16>) {
         found.clear();
-        for at in 0..context.len().saturating_sub(2) {
-            let h = letters(&context[at..]);
+        for (at, four) in context.windows(4).enumerate() {
+            let h = letters([four[0], four[1], four[2], four[3]]);
             if self.bloom[h / 64] >> (h % 64) & 1 == 0 {
                 continue;
             }

@@ -187,8 +187,12 @@ impl Scan<'_, '_> {
         if !short && (long == end - start || !near.takes(long, kinds | 128)) || !introduced(window, from) {
             return Ok(false);
         }
+        let random = random::is_random(&window.text[from..from + long]) || random::is_random(&window.text[start..end]);
+        if !random && !near.takes_plain(end - start) && !near.takes_plain(long) {
+            return Ok(false);
+        }
         let mut words = std::mem::take(&mut self.words);
-        near.words_in(window.back(from, NEAR), &mut words);
+        near.words_in(&window.text[from.saturating_sub(NEAR)..=from], &mut words);
         if !words.is_empty() {
             near.words_in(own_context(window.back(from, NEAR)), &mut words);
         }
@@ -441,6 +445,10 @@ fn introduced(window: Window<'_>, start: usize) -> bool {
     match before.last() {
         None => false,
         Some(b'=' | b':' | b'>' | b',' | b'(' | b'|' | b'[' | b'{') => true,
-        Some(&b) => b.is_ascii_alphanumeric() && before.len() < window.back(start, NEAR).len(),
+        // A name and a blank: a word, not another number.
+        Some(_) => {
+            let word = &before[before.len() - TOKEN.run_back(before).min(8)..];
+            word.len() >= 2 && !word.iter().any(u8::is_ascii_digit) && before.len() < window.back(start, NEAR).len()
+        }
     }
 }
