@@ -22,7 +22,6 @@ fn main() {
     println!("{} rules, built in {:?}, {}", detector.rules().len(), start.elapsed(), detector.simd());
     for path in args {
         let text = std::fs::read(&path).unwrap();
-        println!("{}", detector.stats(&text));
         let mut best = f64::MAX;
         let mut found = vec![];
         for _ in 0..if show { 1 } else { 9 } {

@@ -9,7 +9,7 @@ use crate::gitleaks::Loaded;
 use crate::index::Index;
 use crate::keys;
 use crate::known::Known;
-use crate::masks::{Level, Stems};
+use crate::masks::{Beginnings, Level, Stems};
 use crate::pattern::Patterns;
 use crate::policy::{Pii, Policy, PolicyError};
 use crate::rule::{self, Parsed, RuleInfo};
@@ -149,7 +149,11 @@ impl Detector {
                 || parsers.phone.is_some()
                 || parsers.mac.is_some(),
         };
-        let engine = Engine { level: Level::detect(), index, stems: Stems::new(keys::STEMS), wanted, parsers };
+        let stems = Beginnings {
+            keys: Stems::new(keys::STEMS, true),
+            literals: Stems::new(&index.starts.list, false),
+        };
+        let engine = Engine { level: Level::detect(), index, stems, wanted, parsers };
         let allowed = policy.allow.patterns.iter().map(|p| {
             Regex::new(&format!("^(?:{p})$")).map_err(|e| PolicyError::new(format!("allow pattern {p:?}: {e}")))
         });
@@ -234,7 +238,17 @@ impl Detector {
                 out.push(Match { rule: c.rule, start: c.start, end: c.end, public: usize::from(c.public), rank: c.rank });
             }
         }
-        if part.ended { part.bytes.len() } else { done - undecided_back(window, done) }
+        if part.ended { part.bytes.len() } else { self.undecided(window, done) }
+    }
+
+    /// Where something may still begin, when `at` is the first undecided place: at the word it is in, or at a short
+    /// piece before a line break with which a wrapped token may begin.
+    fn undecided(&self, window: Window<'_>, at: usize) -> usize {
+        let start = at - view::word_back(window, at);
+        match crate::token::open_piece(window, start) {
+            Some((left, end)) if self.engine.index.may_begin(&window.text[left..end]) => left,
+            _ => start,
+        }
     }
 
     /// Whether the caller has not declared it harmless.
@@ -289,14 +303,6 @@ fn rename(source: &str, file: &mut Loaded, before: &[Parsed]) {
     }
 }
 
-/// How far back from the first undecided place something may still begin.
-fn undecided_back(window: Window<'_>, at: usize) -> usize {
-    let word = view::word_back(window, at);
-    let start = at - word;
-    // A short piece before a line break may be the beginning of a wrapped token.
-    crate::token::open_piece(window, start).map_or(word, |left| at - left)
-}
-
 /// Puts findings in order and joins those that overlap: the surest rule names the whole.
 pub fn settle(found: &mut Vec<Match>) {
     found.sort_by_key(|m| (m.start, std::cmp::Reverse(m.end)));
@@ -347,18 +353,5 @@ fn check_names(policy: &Policy, parsed: &[Parsed]) -> Result<(), PolicyError> {
     match policy.allow.rules.iter().find(|n| !known(n)) {
         Some(name) => Err(PolicyError::new(format!("allow rules: {name:?} is neither a label nor an id of a rule"))),
         None => Ok(()),
-    }
-}
-impl Detector {
-    /// tmp
-    pub fn stats(&self, text: &[u8]) -> String {
-        let mut n = std::collections::BTreeMap::new();
-        let e = &self.engine;
-        crate::triggers::each(e.level, &e.stems, &e.index.starts, e.wanted, text, 0, |k, at| { *n.entry(format!("{k:?}")).or_insert(0) += 1; let _ = at; });
-        let t = std::time::Instant::now();
-        let mut c = 0;
-        for _ in 0..10 { crate::triggers::each(e.level, &e.stems, &e.index.starts, e.wanted, text, 0, |_, at| { c ^= at; }); }
-        let t = t.elapsed().as_secs_f64() / 10.0;
-        format!("{:.0} MB/s triggers only {c}; per KB {:?}", text.len() as f64 / t / 1e6, n.iter().map(|(k, v)| format!("{k} {:.1}", *v as f64 * 1024.0 / text.len() as f64)).collect::<Vec<_>>())
     }
 }

@@ -1,6 +1,6 @@
 //! Texts inside base64 and hex: opened, scanned, and taken out whole when they hold something.
 
-use crate::class::{BASE64, ByteSet, HEX, TOKEN};
+use crate::class::{BASE64, ByteSet, HEX};
 use crate::engine::{Candidate, Scan};
 use crate::window::{Look, Window};
 
@@ -15,7 +15,7 @@ impl Scan<'_, '_> {
     pub(crate) fn encoded(&mut self, start: usize, end: usize) -> Look<()> {
         let window = self.window;
         let text = window.text;
-        if end - start >= 32 && text[start..start + 32].iter().all(|&b| HEX.has(b)) {
+        if end - start >= 32 && hex_text(&text[start..start + 12]) {
             let stop = window.run(start, &HEX, MAX)?;
             let plain = hex(&text[start..stop - (stop - start) % 2]);
             return self.open(start, stop, plain);
@@ -49,9 +49,18 @@ impl Scan<'_, '_> {
     }
 }
 
+/// Whether twelve hexadecimal digits are six printable bytes.
+fn hex_text(digits: &[u8]) -> bool {
+    digits.chunks_exact(2).all(|p| matches!(p, [b'2'..=b'7', b] if HEX.has(*b)) && p != b"7f" && p != b"7F")
+}
+
 /// Whether the first twelve characters decode to printable text: nine bytes that data at random rarely give.
 fn is_text(run: &[u8]) -> bool {
-    run.len() >= RUN && base64(&run[..12]).is_some_and(|plain| plain.iter().all(|&b| is_plain(b)))
+    run.len() >= RUN
+        && run[..12].chunks_exact(4).all(|four| {
+            let bits = four.iter().try_fold(0u32, |bits, &b| Some(bits << 6 | u32::from(sextet(b)?)));
+            bits.is_some_and(|bits| bits.to_be_bytes()[1..].iter().all(|&b| is_plain(b)))
+        })
 }
 
 const RUN: usize = 16;
@@ -60,21 +69,24 @@ fn is_plain(b: u8) -> bool {
     (0x20..0x7f).contains(&b) || matches!(b, b'\n' | b'\r' | b'\t')
 }
 
+fn sextet(b: u8) -> Option<u8> {
+    Some(match b {
+        b'A'..=b'Z' => b - b'A',
+        b'a'..=b'z' => b - b'a' + 26,
+        b'0'..=b'9' => b - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    })
+}
+
 /// Decodes standard or URL-safe base64 (RFC 4648), padding optional; `None` if it is not text in the main.
 pub(crate) fn base64(text: &[u8]) -> Option<Vec<u8>> {
     let text = &text[..text.len() - ByteSet::of(b"=").run_back(text)];
     let mut out = Vec::with_capacity(text.len() / 4 * 3 + 3);
     let (mut bits, mut have) = (0u32, 0);
     for &b in text {
-        let value = match b {
-            b'A'..=b'Z' => b - b'A',
-            b'a'..=b'z' => b - b'a' + 26,
-            b'0'..=b'9' => b - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
+        bits = bits << 6 | u32::from(sextet(b)?);
         have += 6;
         if have >= 8 {
             have -= 8;
@@ -104,7 +116,8 @@ mod tests {
         assert_eq!(base64(b"aGVsbG8gd29ybGQ=").as_deref(), Some(&b"hello world"[..]));
         assert_eq!(base64(b"aGVsbG8gd29ybGQ").as_deref(), Some(&b"hello world"[..]));
         assert!(base64(b"aGVs bG8").is_none());
-        assert!(TOKEN.has(b'a') && !is_text(b"iVBORw0KGgoAAAANSUhEUg"));
+        assert!(is_text(b"aGVsbG8gd29ybGQ=") && !is_text(b"iVBORw0KGgoAAAANSUhEUg"));
+        assert!(hex_text(b"68656c6c6f20") && !hex_text(b"00656c6c6f20"));
         assert_eq!(hex(b"68656c6c6f").as_deref(), Some(&b"hello"[..]));
     }
 }

@@ -4,7 +4,7 @@
 //! or in parts side by side, with the same candidates.
 
 use crate::index::Index;
-use crate::masks::{Level, Stems};
+use crate::masks::{Beginnings, Level};
 use crate::shape::Hit;
 use crate::keys::Kind;
 use crate::triggers::{self, Kind as Trigger, Wanted};
@@ -91,7 +91,7 @@ impl Parsers {
 pub(crate) struct Engine {
     pub(crate) level: Level,
     pub(crate) index: Index,
-    pub(crate) stems: Stems,
+    pub(crate) stems: Beginnings,
     pub(crate) wanted: Wanted,
     pub(crate) parsers: Parsers,
 }

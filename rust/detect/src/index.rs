@@ -30,13 +30,22 @@ pub(crate) struct Index {
     pub(crate) words: Vec<u16>,
     /// The first three bytes of the prefixes in `literal`.
     pub(crate) starts: Starts,
+    /// The same of those in `inside`.
+    inside_starts: Starts,
 }
 
 /// A set of three-byte beginnings, with false hits: one bit for each hash, small enough to stay in the first cache.
 #[derive(Debug)]
-pub(crate) struct Starts(Box<[u64; 1024]>);
+pub(crate) struct Starts {
+    bits: Box<[u64; 1024]>,
+    pub(crate) list: Vec<[u8; 3]>,
+}
 
 impl Starts {
+    fn new() -> Self {
+        Self { bits: Box::new([0; 1024]), list: vec![] }
+    }
+
     fn place(bytes: [u8; 3]) -> (usize, u32) {
         let x = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]).wrapping_mul(0x9E37_79B1) >> 16;
         ((x >> 6) as usize & 1023, x & 63)
@@ -44,7 +53,18 @@ impl Starts {
 
     fn insert(&mut self, bytes: [u8; 3]) {
         let (word, bit) = Self::place(bytes);
-        self.0[word] |= 1 << bit;
+        self.bits[word] |= 1 << bit;
+        self.list.push(bytes);
+    }
+
+    /// The third byte is the prefix's own, or any that the body may begin with.
+    fn insert_all(&mut self, prefix: &[u8], rule: &ShapeRule) -> Result<(), String> {
+        match (prefix.get(2), rule.shape.first_class()) {
+            (Some(&third), _) => self.insert([prefix[0], prefix[1], third]),
+            (None, Some((set, ..))) => set.iter().for_each(|third| self.insert([prefix[0], prefix[1], third])),
+            _ => return Err(format!("{:?} is too short", String::from_utf8_lossy(prefix))),
+        }
+        Ok(())
     }
 
     /// Whether a prefix may begin at `at`.
@@ -52,7 +72,7 @@ impl Starts {
     pub(crate) fn may(&self, text: &[u8], at: usize) -> bool {
         text.get(at..at + 3).and_then(<[u8]>::first_chunk).is_some_and(|&bytes| {
             let (word, bit) = Self::place(bytes);
-            self.0[word] >> bit & 1 != 0
+            self.bits[word] >> bit & 1 != 0
         })
     }
 }
@@ -102,7 +122,8 @@ impl Index {
             near: Near::default(),
             fixed: vec![],
             words: vec![],
-            starts: Starts(Box::new([0; 1024])),
+            starts: Starts::new(),
+            inside_starts: Starts::new(),
             rules: vec![],
         };
         for (n, rule) in rules.iter().enumerate() {
@@ -143,6 +164,7 @@ impl Index {
             let body = rule.shape.first_run();
             if tail == prefix.len() && body >= RUN {
                 self.inside.insert([prefix[0], prefix[1]], n, 0);
+                self.inside_starts.insert_all(prefix, rule)?;
             } else if tail < prefix.len() && self.run_after(rule, prefix) >= RUN {
                 let cut = prefix.len() - tail;
                 match cut {
@@ -151,14 +173,7 @@ impl Index {
                 }
             } else {
                 self.literal.insert([prefix[0], prefix[1]], n, 0);
-                // The third byte is the prefix's own, or any that the body may begin with.
-                match (prefix.get(2), rule.shape.first_class()) {
-                    (Some(&third), _) => self.starts.insert([prefix[0], prefix[1], third]),
-                    (None, Some((set, ..))) => {
-                        set.iter().for_each(|third| self.starts.insert([prefix[0], prefix[1], third]));
-                    }
-                    _ => return Err(format!("{:?} is too short", String::from_utf8_lossy(prefix))),
-                }
+                self.starts.insert_all(prefix, rule)?;
             }
         }
         Ok(())
@@ -176,7 +191,18 @@ impl Index {
     /// Rules whose prefix may begin at `at`.
     #[inline]
     pub(crate) fn inside(&self, text: &[u8], at: usize) -> &[(u16, u8)] {
-        self.inside.get(text.get(at..at + 2).unwrap_or_default())
+        if !self.inside_starts.may(text, at) {
+            return &[];
+        }
+        self.inside.get(&text[at..at + 2])
+    }
+
+    /// Whether `run`, which breaks off at a line end, may be the beginning of a token.
+    pub(crate) fn may_begin(&self, run: &[u8]) -> bool {
+        self.inside(run, 0).iter().any(|&(n, _)| {
+            let prefixes = self.rules[usize::from(n)].shape.prefixes();
+            prefixes.iter().any(|p| p.starts_with(run) || run.starts_with(p))
+        })
     }
 
     /// Rules whose prefix may end before the run at `at`.
@@ -206,20 +232,47 @@ pub(crate) fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 #[derive(Debug, Default)]
 pub(crate) struct Near {
     words: Vec<Vec<u8>>,
-    /// One bit for each hash of a word's first three letters.
+    /// One bit for each hash of a word's first four letters.
     bloom: Vec<u64>,
     /// Words by those letters.
     by_letters: Vec<Vec<u16>>,
     /// For each word: the rules that need it, with the token lengths they take.
     rules: Vec<Vec<(u16, u16, u16)>>,
-    /// Whether any rule takes tokens of so many bytes.
-    lengths: Vec<bool>,
+    /// For each length: whether some rule there takes tokens that do not look random.
+    plain: Vec<bool>,
+    /// For each length: what the tokens that some rule takes may be made of, one set of [`features`] a kind of rule.
+    lengths: Vec<Vec<u8>>,
 }
 
-const LETTER_BITS: usize = 12;
+/// The kinds of characters in `text`, as bits: what most runs have and few tokens of a rule may have.
+pub(crate) fn features(text: &[u8]) -> u8 {
+    text.iter().fold(0, |bits, &b| bits | FEATURES[usize::from(b)])
+}
 
-fn letters(text: &[u8]) -> usize {
-    let x = u32::from_le_bytes([text[0] | 0x20, text[1] | 0x20, text[2] | 0x20, 0]);
+const FEATURES: [u8; 256] = {
+    let mut t = [0; 256];
+    let mut b = 0;
+    while b < 256 {
+        t[b] = match b as u8 {
+            b'0'..=b'9' => 1,
+            b'a'..=b'f' => 2,
+            b'g'..=b'z' => 4,
+            b'A'..=b'F' => 8,
+            b'G'..=b'Z' => 16,
+            b'-' => 32,
+            b'_' => 64,
+            _ => 128,
+        };
+        b += 1;
+    }
+    t
+};
+
+const LETTER_BITS: usize = 16;
+
+/// A hash of four letters, in either case.
+fn letters(four: [u8; 4]) -> usize {
+    let x = u32::from_le_bytes(four) | 0x2020_2020;
     (x.wrapping_mul(0x9E37_79B1) >> (32 - LETTER_BITS)) as usize
 }
 
@@ -227,9 +280,19 @@ impl Near {
     fn insert(&mut self, n: usize, rule: &ShapeRule) {
         let (min, max) = (rule.shape.min_len(), rule.shape.max_len().min(512));
         if self.lengths.len() <= max {
-            self.lengths.resize(max + 1, false);
+            self.lengths.resize(max + 1, vec![]);
+            self.plain.resize(max + 1, false);
         }
-        self.lengths[min.min(max)..=max].fill(true);
+        if !rule.random {
+            self.plain[min.min(max)..=max].fill(true);
+        }
+        let kinds = rule.shape.bytes().iter().fold(0, |bits, b| bits | FEATURES[usize::from(b)]);
+        for list in &mut self.lengths[min.min(max)..=max] {
+            if !list.iter().any(|&other| kinds & !other == 0) {
+                list.retain(|&other| other & !kinds != 0);
+                list.push(kinds);
+            }
+        }
         for word in &rule.near {
             let known = self.words.iter().position(|w| w == word.as_bytes());
             let w = known.unwrap_or_else(|| {
@@ -243,18 +306,30 @@ impl Near {
 
     fn seal(&mut self) {
         self.bloom = vec![0; (1 << LETTER_BITS) / 64];
-        self.by_letters = vec![vec![]; 1 << LETTER_BITS];
+        self.by_letters = vec![vec![]; 1 << (LETTER_BITS - 4)];
         for (i, word) in self.words.iter().enumerate() {
-            let h = letters(word);
-            self.bloom[h / 64] |= 1 << (h % 64);
-            self.by_letters[h].push(i as u16);
+            // After a word of three letters any fourth may stand.
+            let fourths = word.get(3).map_or(0x20..=0xFF, |&b| b..=b);
+            for fourth in fourths {
+                let h = letters([word[0], word[1], word[2], fourth]);
+                self.bloom[h / 64] |= 1 << (h % 64);
+                if !self.by_letters[h >> 4].contains(&(i as u16)) {
+                    self.by_letters[h >> 4].push(i as u16);
+                }
+            }
         }
     }
 
-    /// Whether any rule takes tokens of `len` bytes.
+    /// Whether any rule takes a token of `len` bytes with these features.
     #[inline]
-    pub(crate) fn any_of_len(&self, len: usize) -> bool {
-        self.lengths.get(len).is_some_and(|&any| any)
+    pub(crate) fn takes(&self, len: usize, features: u8) -> bool {
+        self.lengths.get(len).is_some_and(|list| list.iter().any(|&kinds| features & !kinds == 0))
+    }
+
+    /// Whether a token of `len` bytes need not look random for every rule.
+    #[inline]
+    pub(crate) fn takes_plain(&self, len: usize) -> bool {
+        self.plain.get(len).is_some_and(|&p| p)
     }
 
     /// The rules that need one of `words` and take a token of one of two lengths.
@@ -268,12 +343,12 @@ impl Near {
     /// The words that stand in `context`, in either case.
     pub(crate) fn words_in(&self, context: &[u8], found: &mut Vec<u16>) {
         found.clear();
-        for at in 0..context.len().saturating_sub(2) {
-            let h = letters(&context[at..]);
+        for (at, four) in context.windows(4).enumerate() {
+            let h = letters([four[0], four[1], four[2], four[3]]);
             if self.bloom[h / 64] >> (h % 64) & 1 == 0 {
                 continue;
             }
-            for &w in &self.by_letters[h] {
+            for &w in &self.by_letters[h >> 4] {
                 let word = &self.words[usize::from(w)];
                 if context.len() - at >= word.len()
                     && context[at..at + word.len()].eq_ignore_ascii_case(word)

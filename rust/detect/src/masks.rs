@@ -35,9 +35,11 @@ pub(crate) enum Class {
     Opener,
     /// The first byte of a key word, as far as three bytes tell.
     Stem,
+    /// The first byte of a prefix that no run leads to, as far as three bytes tell.
+    Literal,
 }
 
-const CLASSES: usize = 17;
+const CLASSES: usize = 18;
 
 /// One bit a byte for each class, for a block and one word beyond it.
 #[derive(Debug)]
@@ -83,7 +85,7 @@ impl Level {
     }
 
     /// Fills the masks of the first [`BLOCK`] + 64 bytes of `text`, or of as many as there are.
-    pub(crate) fn fill(self, stems: &Stems, masks: &mut Masks, text: &[u8]) -> usize {
+    pub(crate) fn fill(self, stems: &Beginnings, masks: &mut Masks, text: &[u8]) -> usize {
         let text = &text[..text.len().min(BLOCK + 64)];
         let whole = text.len() / 64;
         match self {
@@ -99,18 +101,16 @@ impl Level {
             let mut last = [0u8; 66];
             last[..rest.len()].copy_from_slice(rest);
             portable_word(stems, masks, whole, &last);
-            for lane in &mut masks.0 {
-                for word in lane.iter_mut().skip(whole + 1) {
-                    *word = 0;
-                }
+            if let Some(next) = (whole < WORDS).then_some(whole + 1) {
+                masks.0.iter_mut().for_each(|lane| lane[next] = 0);
             }
         }
         text.len().div_ceil(64).min(WORDS)
     }
 }
 
-/// Three letters that a word of interest begins with, as tables of eight buckets: for each place, the buckets whose
-/// letter a byte may be.
+/// Three-byte beginnings as tables of eight buckets: for each of the three places, the buckets that a byte may belong
+/// to. A byte triple that shares a bucket in all three may be one of the beginnings.
 #[derive(Debug)]
 pub(crate) struct Stems {
     low: [[u8; 16]; 3],
@@ -118,17 +118,18 @@ pub(crate) struct Stems {
 }
 
 impl Stems {
-    /// Tables that find each of `stems` (lower case) in either case.
-    pub(crate) fn new(stems: &[[u8; 3]]) -> Self {
+    /// Tables that find each of `stems`; with `any_case`, in either case (`stems` are lower case then).
+    pub(crate) fn new(stems: &[[u8; 3]], any_case: bool) -> Self {
         let mut t = Self { low: [[0; 16]; 3], high: [[0; 16]; 3] };
-        let mut firsts: Vec<u8> = stems.iter().map(|s| s[0]).collect();
-        firsts.sort_unstable();
-        firsts.dedup();
-        for stem in stems {
-            // Words with the same first letter share a bucket, so that few others pass by mixing nibbles.
-            let bucket = 1u8 << (firsts.iter().position(|&b| b == stem[0]).unwrap_or(0) % 8);
+        let mut sorted = stems.to_vec();
+        sorted.sort_unstable();
+        // Neighbours share a bucket: the fewer first letters in one, the fewer others pass by mixing nibbles.
+        let each = sorted.len().div_ceil(8).max(1);
+        for (n, stem) in sorted.iter().enumerate() {
+            let bucket = 1u8 << (n / each);
             for (i, &letter) in stem.iter().enumerate() {
-                for b in [letter, letter.to_ascii_uppercase()] {
+                let other = if any_case { letter.to_ascii_uppercase() } else { letter };
+                for b in [letter, other] {
                     t.low[i][usize::from(b & 15)] |= bucket;
                     t.high[i][usize::from(b >> 4)] |= bucket;
                 }
@@ -140,6 +141,13 @@ impl Stems {
     fn of(&self, i: usize, b: u8) -> u8 {
         self.low[i][usize::from(b & 15)] & self.high[i][usize::from(b >> 4)]
     }
+}
+
+/// The two sets of beginnings a policy looks for.
+#[derive(Debug)]
+pub(crate) struct Beginnings {
+    pub(crate) keys: Stems,
+    pub(crate) literals: Stems,
 }
 
 /// Nibble tables: a byte is in a class when its low-nibble and high-nibble entries share the class's bit.
@@ -251,7 +259,7 @@ fn transpose(mut x: u64) -> u64 {
     x ^ t ^ (t << 28)
 }
 
-fn portable(stems: &Stems, masks: &mut Masks, text: &[u8], whole: usize) {
+fn portable(stems: &Beginnings, masks: &mut Masks, text: &[u8], whole: usize) {
     for w in 0..whole {
         let end = text.len().min(w * 64 + 66);
         let mut word = [0u8; 66];
@@ -261,7 +269,7 @@ fn portable(stems: &Stems, masks: &mut Masks, text: &[u8], whole: usize) {
 }
 
 /// The bits of 64 bytes; two more are there for the stems that begin at the end.
-fn portable_word(stems: &Stems, masks: &mut Masks, w: usize, word: &[u8; 66]) {
+fn portable_word(stems: &Beginnings, masks: &mut Masks, w: usize, word: &[u8; 66]) {
     let mut lanes = [0u64; CLASSES];
     for group in 0..8 {
         let mut rows = [0u64; 2];
@@ -278,13 +286,16 @@ fn portable_word(stems: &Stems, masks: &mut Masks, w: usize, word: &[u8; 66]) {
         }
     }
     let mut stem = 0u64;
+    let mut literal = 0u64;
     let mut opener = 0u64;
     for i in 0..64 {
         opener |= u64::from(matches!(word[i], b'$' | b'{')) << i;
-        let hit = stems.of(0, word[i]) & stems.of(1, word[i + 1]) & stems.of(2, word[i + 2]);
-        stem |= u64::from(hit != 0) << i;
+        let hit = |t: &Stems| t.of(0, word[i]) & t.of(1, word[i + 1]) & t.of(2, word[i + 2]) != 0;
+        stem |= u64::from(hit(&stems.keys)) << i;
+        literal |= u64::from(hit(&stems.literals)) << i;
     }
     lanes[Class::Stem as usize] = stem;
+    lanes[Class::Literal as usize] = literal;
     lanes[Class::Opener as usize] = opener;
     for (lane, bits) in masks.0.iter_mut().zip(lanes) {
         lane[w] = bits;
@@ -304,7 +315,7 @@ mod avx2 {
     };
 
     use super::{
-        AT, COLON, CLASSES, Class, DASH, DIGITS, LETTERS_1, LETTERS_2, Masks, Nibbles, SPACE, Stems, TABLE_1,
+        AT, Beginnings, COLON, CLASSES, Class, DASH, DIGITS, LETTERS_1, LETTERS_2, Masks, Nibbles, SPACE, Stems, TABLE_1,
         TABLE_2, UNDERSCORE,
     };
 
@@ -350,11 +361,12 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn fill(stems: &Stems, masks: &mut Masks, text: &[u8], whole: usize) {
+    pub(super) fn fill(stems: &Beginnings, masks: &mut Masks, text: &[u8], whole: usize) {
         let nibbles = |t: &Nibbles| (table(&t.low), table(&t.high));
         let (low_1, high_1) = nibbles(&TABLE_1);
         let (low_2, high_2) = nibbles(&TABLE_2);
-        let stem = [0, 1, 2].map(|i| (table(&stems.low[i]), table(&stems.high[i])));
+        let tables = |t: &Stems| [0, 1, 2].map(|i| (table(&t.low[i]), table(&t.high[i])));
+        let (key, literal) = (tables(&stems.keys), tables(&stems.literals));
         for w in 0..whole {
             let mut lanes = [0u64; CLASSES];
             for half in 0..2 {
@@ -388,8 +400,9 @@ mod avx2 {
                 put(Class::Opener, _mm256_movemask_epi8(_mm256_or_si256(dollar, brace)).cast_unsigned());
 
                 // The second and third letters: the same bytes one and two places on.
-                let mut hits = look_up(bytes, stem[0].0, stem[0].1);
-                for (i, &(low, high)) in stem.iter().enumerate().skip(1) {
+                let mut keys = look_up(bytes, key[0].0, key[0].1);
+                let mut literals = look_up(bytes, literal[0].0, literal[0].1);
+                for i in 1..3 {
                     let shifted = match text.get(at + i..at + i + 32).and_then(<[u8]>::first_chunk) {
                         Some(shifted) => load(shifted),
                         None => {
@@ -399,9 +412,11 @@ mod avx2 {
                             load(&tail)
                         }
                     };
-                    hits = _mm256_and_si256(hits, look_up(shifted, low, high));
+                    keys = _mm256_and_si256(keys, look_up(shifted, key[i].0, key[i].1));
+                    literals = _mm256_and_si256(literals, look_up(shifted, literal[i].0, literal[i].1));
                 }
-                put(Class::Stem, any_of(hits, 0xff));
+                put(Class::Stem, any_of(keys, 0xff));
+                put(Class::Literal, any_of(literals, 0xff));
             }
             for (lane, bits) in masks.0.iter_mut().zip(lanes) {
                 lane[w] = bits;
@@ -444,19 +459,21 @@ mod tests {
             Class::Hexer => matches!(b, b'u' | b'U' | b'x' | b'X'),
             Class::Dot => b == b'.',
             Class::Opener => b == b'$' || b == b'{',
+            Class::Literal => STEMS.iter().any(|s| text[i..].starts_with(s)),
             Class::Stem => STEMS.iter().any(|s| text[i..].len() >= 3 && text[i..i + 3].eq_ignore_ascii_case(s)),
         }
     }
 
     const ALL: [Class; CLASSES] = [
         Class::Token, Class::Digit, Class::Dash, Class::Space, Class::Upper, Class::At, Class::Colon, Class::Slash,
-        Class::Dollar, Class::Percent, Class::Amp, Class::Backslash, Class::Escape, Class::Lead, Class::Hexer,
-        Class::Dot, Class::Opener, Class::Stem,
+        Class::Percent, Class::Amp, Class::Backslash, Class::Escape, Class::Lead, Class::Hexer,
+        Class::Dot, Class::Opener, Class::Stem, Class::Literal,
     ];
 
     #[test]
     fn every_level_gives_the_same_bits_at_every_length() {
         let mut x = 7u64;
+        let beginnings = Beginnings { keys: Stems::new(STEMS, true), literals: Stems::new(STEMS, false) };
         for n in (0..300).chain([BLOCK - 1, BLOCK, BLOCK + 1, BLOCK + 63, BLOCK + 64, BLOCK + 200]) {
             let text: Vec<u8> = (0..n)
                 .map(|_| {
@@ -469,11 +486,12 @@ mod tests {
             for level in levels() {
                 let mut masks = Masks::new();
                 masks.0.iter_mut().for_each(|lane| lane.fill(!0));
-                level.fill(&Stems::new(STEMS), &mut masks, &text);
+                level.fill(&beginnings, &mut masks, &text);
                 for class in ALL {
-                    for i in 0..(WORDS + 1) * 64 {
+                    // One word beyond the text is read too.
+                    for i in 0..((seen.len() / 64 + 2) * 64).min((WORDS + 1) * 64) {
                         let got = masks.0[class as usize][i / 64] >> (i % 64) & 1 != 0;
-                        if class == Class::Stem {
+                        if matches!(class, Class::Stem | Class::Literal) {
                             // A filter: it may say yes too often, never no wrongly.
                             let want = i < seen.len() && naive(class, seen, i);
                             assert!(got || !want, "{class:?} at {i} of {n}, {level:?}");

@@ -109,6 +109,15 @@ impl Shape {
         })
     }
 
+    /// Every byte a match may have.
+    pub(crate) fn bytes(&self) -> ByteSet {
+        self.items.iter().fold(ByteSet::EMPTY, |all, item| match item {
+            Item::Class { set, .. } => all.or(*set),
+            Item::Literal(words) => words.iter().fold(all, |all, w| all.or(ByteSet::of(w))),
+            Item::Open | Item::Close => all,
+        })
+    }
+
     /// Bytes the shortest match has.
     pub(crate) fn min_len(&self) -> usize {
         self.items

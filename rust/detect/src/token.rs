@@ -3,7 +3,7 @@
 use crate::class::{ByteSet, DIGIT, SPACE, TOKEN};
 use crate::decoy;
 use crate::engine::Scan;
-use crate::index::{NEAR, RUN};
+use crate::index::{self, NEAR, RUN};
 use crate::random;
 use crate::rule::ShapeRule;
 use crate::shape::{Hit, OPEN};
@@ -134,7 +134,8 @@ impl Scan<'_, '_> {
     #[inline(never)]
     pub(crate) fn literal(&mut self, at: usize) -> Look<()> {
         let engine = self.engine;
-        for at in [at, at + escape_len(self.window, at)] {
+        let escaped = self.window.text[at] == b'\\';
+        for at in [at, if escaped { at + 1 + escape_len(self.window, at + 1) } else { at + escape_len(self.window, at) }] {
             for &(n, _) in engine.index.literal(self.window.text, at) {
                 if self.shape(&engine.index.rules[usize::from(n)], at, true)? {
                     return Ok(());
@@ -168,18 +169,33 @@ impl Scan<'_, '_> {
     #[inline(never)]
     pub(crate) fn near(&mut self, start: usize, end: usize) -> Look<bool> {
         let window = self.window;
-        if !window.text[start..end].iter().any(u8::is_ascii_digit) || !introduced(window, start) {
+        let near = &self.engine.index.near;
+        let kinds = index::features(&window.text[start..end]);
+        // Every token here has a digit: it must look random.
+        if kinds & 1 == 0 {
             return Ok(false);
         }
-        // The token may have begun before the run, with characters that are in no run.
-        let from = start - WIDE.run_back(window.back(start, 64));
-        let long = window.run(end, &WIDE.or(ByteSet::of(b"=")), 512)? - from;
-        let near = &self.engine.index.near;
-        if !near.any_of_len(end - start) && !near.any_of_len(long) {
+        let wide = |b: u8| matches!(b, b'+' | b'/' | b'.' | b'~');
+        let next = window.at(end)?;
+        let (mut from, mut long) = (start, end - start);
+        if window.before(start).is_some_and(wide) || next.is_some_and(|b| wide(b) || b == b'=') {
+            // The token may have begun before the run, and go on after it, with characters that are in no run.
+            from -= WIDE.run_back(window.back(start, 64));
+            long = window.run(end, &WIDE.or(ByteSet::of(b"=")), 512)? - from;
+        }
+        let short = near.takes(end - start, kinds);
+        if !short && (long == end - start || !near.takes(long, kinds | 128)) || !introduced(window, from) {
+            return Ok(false);
+        }
+        let random = random::is_random(&window.text[from..from + long]) || random::is_random(&window.text[start..end]);
+        if !random && !near.takes_plain(end - start) && !near.takes_plain(long) {
             return Ok(false);
         }
         let mut words = std::mem::take(&mut self.words);
-        near.words_in(window.back(from, NEAR), &mut words);
+        near.words_in(&window.text[from.saturating_sub(NEAR)..=from], &mut words);
+        if !words.is_empty() {
+            near.words_in(own_context(window.back(from, NEAR)), &mut words);
+        }
         let mut best: Option<(u16, u8, Hit)> = None;
         for n in near.rules_for(&words, [end - start, long]) {
             let rule = &self.engine.index.rules[usize::from(n)];
@@ -213,7 +229,8 @@ impl Scan<'_, '_> {
         // Its beginning may be the short run that ends the line before.
         if !found {
             if let Some(left) = left_piece(window, start) {
-                if !engine.index.inside(window.text, left).is_empty() {
+                let run = left + TOKEN.run(&window.text[left..start]);
+                if engine.index.may_begin(&window.text[left..run]) {
                     self.joined(left, 0)?;
                 }
             }
@@ -380,7 +397,7 @@ fn left_piece(window: Window<'_>, start: usize) -> Option<usize> {
 }
 
 /// The short run that ends at a line break at `end`.
-pub(crate) fn left_end(window: Window<'_>, end: usize) -> Option<usize> {
+fn left_end(window: Window<'_>, end: usize) -> Option<usize> {
     let end = end - ByteSet::of(b"\\").run_back(window.back(end, 4));
     let len = TOKEN.run_back(window.back(end, RUN));
     (4..RUN).contains(&len).then(|| {
@@ -389,8 +406,8 @@ pub(crate) fn left_end(window: Window<'_>, end: usize) -> Option<usize> {
     })
 }
 
-/// Where a wrapped token whose next piece is not there yet, or begins at `at`, may have begun.
-pub(crate) fn open_piece(window: Window<'_>, at: usize) -> Option<usize> {
+/// The short run, from where to where, that may be the first piece of a token which goes on at `at`.
+pub(crate) fn open_piece(window: Window<'_>, at: usize) -> Option<(usize, usize)> {
     let blank = ByteSet::of(b" \t").run_back(window.back(at, 64));
     let mut end = at - blank;
     if window.before(end)? != b'\n' {
@@ -400,7 +417,25 @@ pub(crate) fn open_piece(window: Window<'_>, at: usize) -> Option<usize> {
     if window.before(end) == Some(b'\r') {
         end -= 1;
     }
-    left_end(window, end)
+    left_end(window, end).map(|left| (left, end))
+}
+
+/// The part of a token's context that is not another token's: what comes after the last of them, or after the
+/// placeholder that took its place.
+fn own_context(context: &[u8]) -> &[u8] {
+    let mut at = 0;
+    let mut from = 0;
+    while at < context.len() {
+        let run = TOKEN.run(&context[at..]);
+        let token = &context[at..at + run];
+        if run >= RUN && token.iter().filter(|b| b.is_ascii_digit()).count() >= 3
+            || token.ends_with(b"REDACTED") && context.get(at + run) == Some(&b']')
+        {
+            from = at + run;
+        }
+        at += run.max(1);
+    }
+    &context[from..]
 }
 
 /// Whether something that assigns or names stands before a bare token: `=`, `:`, a quote, a comma, a tag, a flag.
@@ -409,7 +444,11 @@ fn introduced(window: Window<'_>, start: usize) -> bool {
     let before = &before[..before.len() - ByteSet::of(b"\\\"'`").or(SPACE).run_back(before)];
     match before.last() {
         None => false,
-        Some(b'=' | b':' | b'>' | b',' | b'(' | b'|' | b'/' | b'+' | b'.' | b'@' | b'[' | b'{') => true,
-        Some(&b) => b.is_ascii_alphanumeric() && before.len() < window.back(start, NEAR).len(),
+        Some(b'=' | b':' | b'>' | b',' | b'(' | b'|' | b'[' | b'{') => true,
+        // A name and a blank: a word, not another number.
+        Some(_) => {
+            let word = &before[before.len() - TOKEN.run_back(before).min(8)..];
+            word.len() >= 2 && !word.iter().any(u8::is_ascii_digit) && before.len() < window.back(start, NEAR).len()
+        }
     }
 }
