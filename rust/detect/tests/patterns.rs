@@ -221,7 +221,7 @@ fn hostile_files_are_refused_in_one_sentence() {
         (git("regex = 'abc'\n[[rules]]\nid = 'a'\nregex = 'b'"), "rule \"a\" is defined twice"),
         ("[[rules]]\nregex = 'abc'".to_owned(), "rule 1 has no id"),
         ("rules = 5".to_owned(), "invalid type"),
-        ("[[rules]]\n[[rule]]".to_owned(), "unknown field"),
+        ("rules = []\nrule = []".to_owned(), "unknown field"),
         (own("pattern = 'abc'\nshape = 'abcd alnum{20}'"), "one of shape and pattern"),
         (own("pattern = 'abc'\npath = 'x'"), "unknown field `path`"),
         (own("pattern = 'abc'\nnear = ['word']"), "belong to a shape"),
