@@ -29,7 +29,12 @@ fn main() {
             found = detector.scan(&text);
             best = best.min(start.elapsed().as_secs_f64());
         }
-        println!("{path}: {:.0} MB/s, {} found in {} bytes", text.len() as f64 / best / 1e6, found.len(), text.len());
+        println!(
+            "{path}: {:.0} MB/s, {} found in {} bytes",
+            text.len() as f64 / best / 1e6,
+            found.len(),
+            text.len()
+        );
         if show {
             for m in &found {
                 let line = text[..m.start].iter().filter(|&&b| b == b'\n').count() + 1;

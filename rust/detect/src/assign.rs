@@ -127,7 +127,9 @@ impl Scan<'_, '_> {
                 let n = n + usize::from(n == 2 && window.at(at + 2)? == Some(b'='));
                 if compare { Ok(Some((Sign::Compare, at + n))) } else { after(n) }
             }
-            b'!' if window.at(at + 1)? == Some(b'=') => Ok(Some((Sign::Compare, at + 2 + usize::from(window.at(at + 2)? == Some(b'='))))),
+            b'!' if window.at(at + 1)? == Some(b'=') => {
+                Ok(Some((Sign::Compare, at + 2 + usize::from(window.at(at + 2)? == Some(b'=')))))
+            }
             b':' => {
                 if window.starts_with(at, b"://")? {
                     return Ok(None);
@@ -143,7 +145,11 @@ impl Scan<'_, '_> {
                     && window.text[type_start..type_end].iter().all(|b| !b.is_ascii_digit());
                 if is_type { Ok(Some((Sign::Assign, typed + 1))) } else { after(n) }
             }
-            0xEF if window.starts_with(at, "：".as_bytes())? || window.starts_with(at, "＝".as_bytes())? => after(3),
+            0xEF if window.starts_with(at, "：".as_bytes())?
+                || window.starts_with(at, "＝".as_bytes())? =>
+            {
+                after(3)
+            }
             b'>' if self.in_tag(start) => Ok(Some((Sign::Tag, at + 1))),
             b',' if quoted => self.second_member(at + 1),
             b'(' if word_end == at => Ok(Some((Sign::Pair, at + 1))),
@@ -167,7 +173,11 @@ impl Scan<'_, '_> {
                 if flag || quote || self.logs_in(start, kind) {
                     return Ok(Some((Sign::Blank, at)));
                 }
-                if kind == Kind::Password { Ok(self.told(word_end)?.map(|at| (Sign::Pair, at))) } else { Ok(None) }
+                if kind == Kind::Password {
+                    Ok(self.told(word_end)?.map(|at| (Sign::Pair, at)))
+                } else {
+                    Ok(None)
+                }
             }
             _ => Ok(None),
         }
@@ -200,9 +210,16 @@ impl Scan<'_, '_> {
         let before = window.back(at, 256);
         let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
         let named = |names: &[&str]| names.iter().any(|n| decoy::contains_any_case(line, n.as_bytes()));
-        if letter == b'p' && named(&["psexec", "sshpass", "smbclient", "docker login", "az login", "htpasswd"]) {
+        if letter == b'p'
+            && named(&["psexec", "sshpass", "smbclient", "docker login", "az login", "htpasswd"])
+        {
             let word = window.run(at + 4, &SPACE.complement(), 64)?;
-            if let Some(rule) = self.engine.parsers.password.filter(|_| window.text[at + 4..word].eq_ignore_ascii_case(b"password")) {
+            if let Some(rule) = self
+                .engine
+                .parsers
+                .password
+                .filter(|_| window.text[at + 4..word].eq_ignore_ascii_case(b"password"))
+            {
                 self.push(rule, rank::KEYED, at + 4, word, 0);
                 return Ok(());
             }
@@ -212,7 +229,11 @@ impl Scan<'_, '_> {
             let Some(value) = self.value(Sign::Blank, at + 4)? else { return Ok(()) };
             let pair = &window.text[value.start..value.end];
             if let Some(colon) = memchr::memchr(b':', pair).filter(|i| *i > 0 && !pair.ends_with(b":")) {
-                return self.judge_and_push(Kind::Password, Sign::Blank, Value { start: value.start + colon + 1, ..value });
+                return self.judge_and_push(
+                    Kind::Password,
+                    Sign::Blank,
+                    Value { start: value.start + colon + 1, ..value },
+                );
             }
         }
         Ok(())
@@ -248,8 +269,23 @@ impl Scan<'_, '_> {
         }
         let mut words = self.window.back(start, 128).rsplit(|b| SPACE.has(*b)).filter(|w| !w.is_empty());
         let (Some(name), Some(word)) = (words.next(), words.next()) else { return false };
-        let filler = [&b"with"[..], b"and", b"using", b"by", b"or", b"the", b"a", b"to", b"for", b"from", b"his", b"your"];
-        [&b"login"[..], b"machine", b"account", b"username", b"user"].iter().any(|w| word.eq_ignore_ascii_case(w))
+        let filler = [
+            &b"with"[..],
+            b"and",
+            b"using",
+            b"by",
+            b"or",
+            b"the",
+            b"a",
+            b"to",
+            b"for",
+            b"from",
+            b"his",
+            b"your",
+        ];
+        [&b"login"[..], b"machine", b"account", b"username", b"user"]
+            .iter()
+            .any(|w| word.eq_ignore_ascii_case(w))
             && !filler.contains(&name)
     }
 
@@ -276,7 +312,8 @@ impl Scan<'_, '_> {
         // A value may carry a scheme: `token: Bearer x`.
         if let Some(skip) = scheme_len(bytes) {
             let rest = &bytes[skip..];
-            if let Some(rule) = self.engine.parsers.authorization.filter(|_| worth(kind, rest, value.quoted)) {
+            if let Some(rule) = self.engine.parsers.authorization.filter(|_| worth(kind, rest, value.quoted))
+            {
                 self.push(rule, rank::HEADER, value.start + skip, value.end, 0);
             }
             return Ok(());
@@ -284,8 +321,11 @@ impl Scan<'_, '_> {
         // A literal that a secret is compared with, or given to in a block of credentials, is one.
         let kind = if sign == Sign::Compare && kind == Kind::Secret { Kind::Password } else { kind };
         let attribute = sign == Sign::Assign && text[..value.start].ends_with(b"=\"");
-        let literal = value.quoted && bytes == b"password" && (sign == Sign::Blank || attribute && kind == Kind::Password);
-        if (literal || worth(kind, bytes, value.quoted)) && !(sign == Sign::Blank && bytes.starts_with(b"-")) {
+        let literal = value.quoted
+            && bytes == b"password"
+            && (sign == Sign::Blank || attribute && kind == Kind::Password);
+        if (literal || worth(kind, bytes, value.quoted)) && !(sign == Sign::Blank && bytes.starts_with(b"-"))
+        {
             self.push(rule, rank::KEYED, value.start, value.end, 0);
         }
         Ok(())
@@ -296,7 +336,10 @@ impl Scan<'_, '_> {
         let window = self.window;
         let mut at = window.run(at, &BLANK, 64)?;
         // The dump of a switch: `password 7 0822455D0A16`.
-        if sign == Sign::Blank && window.at(at)?.is_some_and(|b| b.is_ascii_digit()) && window.at(at + 1)? == Some(b' ') {
+        if sign == Sign::Blank
+            && window.at(at)?.is_some_and(|b| b.is_ascii_digit())
+            && window.at(at + 1)? == Some(b' ')
+        {
             at += 2;
         }
         // A YAML block: the value is on the next line.
@@ -342,7 +385,10 @@ impl Scan<'_, '_> {
     /// Whether the quote at `open` closes a string rather than opening one, as in `"password: " + x + ","`.
     fn closes(&self, open: usize, quote: u8, value: usize) -> bool {
         let text = self.window.text;
-        matches!(text[value], b' ' | b'+' | b'.' | b',' | b')' | b';' | b':' | b'&' | b']' | b'>' | b'/' | b'}') && {
+        matches!(
+            text[value],
+            b' ' | b'+' | b'.' | b',' | b')' | b';' | b':' | b'&' | b']' | b'>' | b'/' | b'}'
+        ) && {
             let before = self.window.back(open, 256);
             let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
             line.iter().filter(|&&b| b == quote).count() % 2 == 1
@@ -425,7 +471,10 @@ impl Scan<'_, '_> {
             return Ok(true);
         }
         let next = match window.at(at + 1)? {
-            None | Some(b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'\\' | b',' | b';' | b')' | b']' | b'}' | b'<') => {
+            None
+            | Some(
+                b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'\\' | b',' | b';' | b')' | b']' | b'}' | b'<',
+            ) => {
                 return Ok(true);
             }
             Some(_) => at + 1,
@@ -444,10 +493,12 @@ impl Scan<'_, '_> {
         }
         let stop = window.run(at, &TOKEN68, VALUE_MAX)?;
         let value = trim_dots(&window.text[at..stop]);
-        if let Some(rule) = self.engine.parsers.authorization {
-            if value.len() >= 16 && has_digit_or_mixed(value) && !decoy::is_stand_in(value) {
-                self.push(rule, rank::HEADER, at, at + value.len(), 0);
-            }
+        if let Some(rule) = self.engine.parsers.authorization
+            && value.len() >= 16
+            && has_digit_or_mixed(value)
+            && !decoy::is_stand_in(value)
+        {
+            self.push(rule, rank::HEADER, at, at + value.len(), 0);
         }
         Ok(())
     }
@@ -461,9 +512,8 @@ impl Scan<'_, '_> {
         }
         let stop = window.run(at, &TOKEN68, VALUE_MAX)?;
         let value = &window.text[at..stop];
-        let pair = crate::encoded::base64(value).is_some_and(|plain| {
-            plain.contains(&b':') && plain.iter().all(|b| (0x20..0x7f).contains(b))
-        });
+        let pair = crate::encoded::base64(value)
+            .is_some_and(|plain| plain.contains(&b':') && plain.iter().all(|b| (0x20..0x7f).contains(b)));
         if let Some(rule) = self.engine.parsers.authorization.filter(|_| value.len() >= 8 && pair) {
             self.push(rule, rank::HEADER, at, stop, 0);
         }
@@ -531,7 +581,10 @@ impl Scan<'_, '_> {
             let value = name_end + 1;
             let end = window.run(value, &not(b" \t;,\"'\\\r\n<"), VALUE_MAX)?;
             let bytes = &window.text[value..end];
-            if bytes.len() >= 6 && !decoy::is_reference(bytes, true) && (bytes.len() >= 16 || has_digit_or_mixed(bytes)) {
+            if bytes.len() >= 6
+                && !decoy::is_reference(bytes, true)
+                && (bytes.len() >= 16 || has_digit_or_mixed(bytes))
+            {
                 self.push(rule, rank::HEADER, value, end, 0);
             }
             if set && n == 0 || window.at(end)? != Some(b';') {
@@ -552,15 +605,74 @@ const fn not(bytes: &[u8]) -> ByteSet {
 }
 
 fn sign_may_follow(b: Option<u8>) -> bool {
-    b.is_some_and(|b| matches!(b, b'=' | b':' | b'"' | b'\'' | b'`' | b'\\' | b'>' | b',' | b'(' | b' ' | b'\t' | b']' | b'&' | b'%' | 0xEF))
+    b.is_some_and(|b| {
+        matches!(
+            b,
+            b'=' | b':'
+                | b'"'
+                | b'\''
+                | b'`'
+                | b'\\'
+                | b'>'
+                | b','
+                | b'('
+                | b' '
+                | b'\t'
+                | b']'
+                | b'&'
+                | b'%'
+                | 0xEF
+        )
+    })
 }
 
 const SCHEMES: &[&str] = &[
-    "basic", "bearer", "digest", "hoba", "mutual", "negotiate", "ntlm", "kerberos", "oauth", "scram-sha-1",
-    "scram-sha-256", "vapid", "aws4-hmac-sha256", "aws", "hawk", "token", "apikey", "api-key", "key", "signature",
-    "sharedkey", "sharedkeylite", "sharedaccesssignature", "jwt", "splunk", "ssws", "bot", "client-id",
-    "genieKey", "dpop", "gnap", "concealed", "privatetoken", "snowflake", "discogs", "zoho-oauthtoken", "access",
-    "secret", "apikeyauth", "hmac", "mac", "wsse", "passport1.4", "bolt", "deepl-auth-key", "klaviyo-api-key",
+    "basic",
+    "bearer",
+    "digest",
+    "hoba",
+    "mutual",
+    "negotiate",
+    "ntlm",
+    "kerberos",
+    "oauth",
+    "scram-sha-1",
+    "scram-sha-256",
+    "vapid",
+    "aws4-hmac-sha256",
+    "aws",
+    "hawk",
+    "token",
+    "apikey",
+    "api-key",
+    "key",
+    "signature",
+    "sharedkey",
+    "sharedkeylite",
+    "sharedaccesssignature",
+    "jwt",
+    "splunk",
+    "ssws",
+    "bot",
+    "client-id",
+    "genieKey",
+    "dpop",
+    "gnap",
+    "concealed",
+    "privatetoken",
+    "snowflake",
+    "discogs",
+    "zoho-oauthtoken",
+    "access",
+    "secret",
+    "apikeyauth",
+    "hmac",
+    "mac",
+    "wsse",
+    "passport1.4",
+    "bolt",
+    "deepl-auth-key",
+    "klaviyo-api-key",
 ];
 
 fn is_scheme(word: &[u8]) -> bool {
@@ -593,8 +705,7 @@ pub(crate) fn worth(kind: Kind, value: &[u8], quoted: bool) -> bool {
             len <= 512 && !is_sentence(value) && !is_path(value) && (quoted || !value.ends_with(b"("))
         }
         Kind::Secret => {
-            len >= 6
-                && len <= 2048
+            (6..=2048).contains(&len)
                 && !is_sentence(value)
                 && !is_path(value)
                 && (has_digit_or_mixed(value) || len >= 10 && !is_name(value))
@@ -604,7 +715,9 @@ pub(crate) fn worth(kind: Kind, value: &[u8], quoted: bool) -> bool {
                 return true;
             }
             len >= 8
-                && !value.iter().any(|b| matches!(b, b' ' | b'(' | b')' | b'[' | b'{' | b'<' | b'>' | b',' | b'*'))
+                && !value
+                    .iter()
+                    .any(|b| matches!(b, b' ' | b'(' | b')' | b'[' | b'{' | b'<' | b'>' | b',' | b'*'))
                 && !is_path(value)
                 && !decoy::is_stand_in(value)
                 && strong(value)
@@ -613,7 +726,7 @@ pub(crate) fn worth(kind: Kind, value: &[u8], quoted: bool) -> bool {
     }
 }
 
-/// Long, of all kinds of characters: drawn from the whole keyboard, as WordPress and Django do.
+/// Long, of all kinds of characters: drawn from the whole keyboard, as `WordPress` and Django do.
 fn is_mixed(value: &[u8]) -> bool {
     let any = |of: fn(&u8) -> bool| value.iter().filter(|b| of(b)).count();
     value.len() >= 32
@@ -634,7 +747,9 @@ fn strong(value: &[u8]) -> bool {
     if value.iter().all(|&b| HEX.has(b)) {
         return value.len() >= 16;
     }
-    random::is_random(value) || letters > 0 && digits >= 3 && value.len() >= 12 || value.len() >= 32 && has_digit_or_mixed(value)
+    random::is_random(value)
+        || letters > 0 && digits >= 3 && value.len() >= 12
+        || value.len() >= 32 && has_digit_or_mixed(value)
 }
 
 /// A number in hexadecimal, as session and object numbers are logged.
@@ -652,8 +767,9 @@ fn is_name(value: &[u8]) -> bool {
 fn is_sentence(value: &[u8]) -> bool {
     let words: Vec<&[u8]> = value.split(|&b| b == b' ').filter(|w| !w.is_empty()).collect();
     const COMMON: &[&str] = &[
-        "the", "your", "for", "is", "to", "of", "and", "must", "please", "enter", "a", "an", "in", "not", "with",
-        "user", "this", "that", "are", "has", "have", "be", "or", "should", "invalid", "wrong", "does", "cannot",
+        "the", "your", "for", "is", "to", "of", "and", "must", "please", "enter", "a", "an", "in", "not",
+        "with", "user", "this", "that", "are", "has", "have", "be", "or", "should", "invalid", "wrong",
+        "does", "cannot",
     ];
     words.len() > 8
         || words.len() >= 2
@@ -661,10 +777,15 @@ fn is_sentence(value: &[u8]) -> bool {
 }
 
 fn is_path(value: &[u8]) -> bool {
-    let rooted = value.starts_with(b"/") || value.starts_with(b"./") || value.starts_with(b"~/") || value.starts_with(b"../");
+    let rooted = value.starts_with(b"/")
+        || value.starts_with(b"./")
+        || value.starts_with(b"~/")
+        || value.starts_with(b"../");
     let windows = value.len() > 3 && value[1] == b':' && (value[2] == b'\\' || value[2] == b'/');
     let url = decoy::contains_any_case(value, b"://");
-    (rooted && value[1..].iter().filter(|&&b| b == b'/').count() >= 1 && is_name_or_digits(value)) || windows || url
+    (rooted && value[1..].iter().filter(|&&b| b == b'/').count() >= 1 && is_name_or_digits(value))
+        || windows
+        || url
 }
 
 fn is_name_or_digits(value: &[u8]) -> bool {
@@ -677,18 +798,26 @@ fn is_code(value: &[u8], quoted: bool) -> bool {
     if quoted {
         return matches!(value.first(), Some(b'{' | b'[')) && !is_mixed(value);
     }
-    let call = memchr::memchr(b'(', value).is_some_and(|i| i > 0 && value[..i].iter().all(|&b| ALNUM.has(b) || matches!(b, b'_' | b'.' | b':' | b'>' | b'-' | b'&' | b'*')));
+    let call = memchr::memchr(b'(', value).is_some_and(|i| {
+        i > 0
+            && value[..i]
+                .iter()
+                .all(|&b| ALNUM.has(b) || matches!(b, b'_' | b'.' | b':' | b'>' | b'-' | b'&' | b'*'))
+    });
     let member = memchr::memchr(b'.', value).is_some_and(|i| {
         i > 0 && value.iter().all(|&b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'[' | b']'))
     });
     let arrow = memchr::memmem::find(value, b"->").is_some() || memchr::memmem::find(value, b"::").is_some();
-    let star = matches!(value.first(), Some(b'{' | b'[' | b'(' | b'*' | b'&' | b'<' | b'|' | b'!' | b',' | b';' | b')' | b']' | b'}'));
+    let star = matches!(
+        value.first(),
+        Some(b'{' | b'[' | b'(' | b'*' | b'&' | b'<' | b'|' | b'!' | b',' | b';' | b')' | b']' | b'}')
+    );
     let index = value.ends_with(b"]") && memchr::memchr(b'[', value).is_some_and(|i| i > 0);
     call || member || arrow || star || index
 }
 
 /// The name whose value begins at `at`, as far as the common signs tell.
-pub(crate) fn name_before<'t>(window: Window<'t>, at: usize) -> &'t [u8] {
+pub(crate) fn name_before(window: Window<'_>, at: usize) -> &[u8] {
     let before = window.back(at, 96);
     let signs = ByteSet::of(b" \t\\\"'`=:>(,[");
     let before = &before[..before.len() - signs.run_back(before)];

@@ -26,12 +26,7 @@ impl ByteSet {
     }
 
     pub(crate) const fn or(self, other: Self) -> Self {
-        Self([
-            self.0[0] | other.0[0],
-            self.0[1] | other.0[1],
-            self.0[2] | other.0[2],
-            self.0[3] | other.0[3],
-        ])
+        Self([self.0[0] | other.0[0], self.0[1] | other.0[1], self.0[2] | other.0[2], self.0[3] | other.0[3]])
     }
 
     pub(crate) const fn complement(self) -> Self {

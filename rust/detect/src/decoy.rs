@@ -4,10 +4,36 @@ use crate::class::{ALNUM, ALPHA};
 
 /// Words that say "put yours here", in lower case.
 const WORDS: &[&str] = &[
-    "example", "placeholder", "changeme", "change_me", "change-me", "replaceme", "replace_me", "replace-me",
-    "redacted", "your_", "your-", "yourtoken", "yourkey", "yourapi", "yourpass", "yoursecret",
-    "my_secret", "my-secret", "mysecret", "insert_", "insert-", "xxxx", "notreal",
-    "not-real", "not_real", "goes-here", "goes_here", "goeshere", "a1b2c3d4", "d4c3b2a1",
+    "example",
+    "placeholder",
+    "changeme",
+    "change_me",
+    "change-me",
+    "replaceme",
+    "replace_me",
+    "replace-me",
+    "redacted",
+    "your_",
+    "your-",
+    "yourtoken",
+    "yourkey",
+    "yourapi",
+    "yourpass",
+    "yoursecret",
+    "my_secret",
+    "my-secret",
+    "mysecret",
+    "insert_",
+    "insert-",
+    "xxxx",
+    "notreal",
+    "not-real",
+    "not_real",
+    "goes-here",
+    "goes_here",
+    "goeshere",
+    "a1b2c3d4",
+    "d4c3b2a1",
 ];
 
 /// Whether a token's body is a stand-in: a phrase for one, a single character repeated, or a mask.
@@ -66,7 +92,13 @@ pub(crate) fn is_reference(value: &[u8], quoted: bool) -> bool {
     // ${VAR} $(cmd) $VAR %VAR% {{x}} {x} <x> #{x} @x@ [x] __X__
     let braced = matches!(
         (first, last),
-        (b'<', b'>') | (b'{', b'}') | (b'[', b']') | (b'%', b'%') | (b'(', b')') | (b'@', b'@') | (b'`', b'`')
+        (b'<', b'>')
+            | (b'{', b'}')
+            | (b'[', b']')
+            | (b'%', b'%')
+            | (b'(', b')')
+            | (b'@', b'@')
+            | (b'`', b'`')
     ) && value.len() > 1;
     let inner = &value[1..];
     if braced
@@ -81,8 +113,12 @@ pub(crate) fn is_reference(value: &[u8], quoted: bool) -> bool {
         || value.starts_with(b"$_")
         || value.starts_with(b"&lt;")
         || value.starts_with(b"\\u003c")
-        || first == b'$' && memchr::memchr(b'/', value).is_some_and(|i| inner[..i - 1].iter().all(|&b| ALNUM.has(b) || b == b'_'))
-        || first == b'$' && !inner.is_empty() && inner.iter().all(|&b| ALNUM.has(b) || b == b'_' || b == b'.')
+        || first == b'$'
+            && memchr::memchr(b'/', value)
+                .is_some_and(|i| inner[..i - 1].iter().all(|&b| ALNUM.has(b) || b == b'_'))
+        || first == b'$'
+            && !inner.is_empty()
+            && inner.iter().all(|&b| ALNUM.has(b) || b == b'_' || b == b'.')
             && (ALPHA.has(inner[0]) || inner[0] == b'_')
             && !inner.iter().any(u8::is_ascii_digit)
         || value.starts_with(b"__") && value.ends_with(b"__")
@@ -91,27 +127,142 @@ pub(crate) fn is_reference(value: &[u8], quoted: bool) -> bool {
         return true;
     }
     const NOTHING: &[&str] = &[
-        "none", "null", "nil", "true", "false", "undefined", "yes", "no", "on", "off", "empty", "default", "string",
-        "str", "int", "integer", "bool", "boolean", "bytes", "text", "number", "float", "object", "array", "any",
-        "required", "optional", "password", "passwd", "token", "apikey", "api_key", "api-key", "key",
-        "value", "invalid", "missing", "unset", "set", "not_set", "hidden", "redacted", "disabled", "enabled",
-        "username", "user", "unknown", "varchar", "char", "enter", "prompt", "ask", "todo", "tbd", "n/a", "na",
-        "bearer", "basic", "incorrect", "wrong", "expired", "changed", "reset", "ok", "failed", "denied", "refused",
-        "accepted", "valid", "authentication", "method", "type", "and", "for", "from", "with", "the", "this", "that",
-        "optional[str]", "your_password", "yourpassword", "your-password", "nullable", "sha256", "md5", "bcrypt",
+        "none",
+        "null",
+        "nil",
+        "true",
+        "false",
+        "undefined",
+        "yes",
+        "no",
+        "on",
+        "off",
+        "empty",
+        "default",
+        "string",
+        "str",
+        "int",
+        "integer",
+        "bool",
+        "boolean",
+        "bytes",
+        "text",
+        "number",
+        "float",
+        "object",
+        "array",
+        "any",
+        "required",
+        "optional",
+        "password",
+        "passwd",
+        "token",
+        "apikey",
+        "api_key",
+        "api-key",
+        "key",
+        "value",
+        "invalid",
+        "missing",
+        "unset",
+        "set",
+        "not_set",
+        "hidden",
+        "redacted",
+        "disabled",
+        "enabled",
+        "username",
+        "user",
+        "unknown",
+        "varchar",
+        "char",
+        "enter",
+        "prompt",
+        "ask",
+        "todo",
+        "tbd",
+        "n/a",
+        "na",
+        "bearer",
+        "basic",
+        "incorrect",
+        "wrong",
+        "expired",
+        "changed",
+        "reset",
+        "ok",
+        "failed",
+        "denied",
+        "refused",
+        "accepted",
+        "valid",
+        "authentication",
+        "method",
+        "type",
+        "and",
+        "for",
+        "from",
+        "with",
+        "the",
+        "this",
+        "that",
+        "optional[str]",
+        "your_password",
+        "yourpassword",
+        "your-password",
+        "nullable",
+        "sha256",
+        "md5",
+        "bcrypt",
     ];
     if NOTHING.iter().any(|w| value.eq_ignore_ascii_case(w.as_bytes())) {
         return true;
     }
     const PHRASES: &[&str] = &[
-        "placeholder", "changeme", "change_me", "change-me", "replace_me", "replace-me", "replaceme",
-        "redacted", "your_", "your-", "yourpassword", "insert_", "xxxx", "<your", "secretkeyref", "valuefrom",
-        "process.env", "os.environ", "os.getenv", "getenv(", "import.meta", "env.", "config.", "settings.", "self.",
-        "this.", "args.", "params.", "vault:", "secrets.", "ssm:", "arn:aws", "secretsmanager", "op://",
-        "keyring", "projects/", "data.", "var.", "local.", "module.",
+        "placeholder",
+        "changeme",
+        "change_me",
+        "change-me",
+        "replace_me",
+        "replace-me",
+        "replaceme",
+        "redacted",
+        "your_",
+        "your-",
+        "yourpassword",
+        "insert_",
+        "xxxx",
+        "<your",
+        "secretkeyref",
+        "valuefrom",
+        "process.env",
+        "os.environ",
+        "os.getenv",
+        "getenv(",
+        "import.meta",
+        "env.",
+        "config.",
+        "settings.",
+        "self.",
+        "this.",
+        "args.",
+        "params.",
+        "vault:",
+        "secrets.",
+        "ssm:",
+        "arn:aws",
+        "secretsmanager",
+        "op://",
+        "keyring",
+        "projects/",
+        "data.",
+        "var.",
+        "local.",
+        "module.",
     ];
     let example = contains_any_case(value, b"example") && !value.iter().any(u8::is_ascii_digit);
-    example || PHRASES.iter().any(|w| contains_any_case(value, w.as_bytes()) && (!w.ends_with('.') || !quoted))
+    example
+        || PHRASES.iter().any(|w| contains_any_case(value, w.as_bytes()) && (!w.ends_with('.') || !quoted))
 }
 
 #[cfg(test)]
@@ -120,7 +271,9 @@ mod tests {
 
     #[test]
     fn stand_ins() {
-        for v in ["EXAMPLEKEY", "xxxxxxxxxxxx", "************", "your-api-key-here", "xxxx-xxxx-xxxx", "abc...def"] {
+        for v in
+            ["EXAMPLEKEY", "xxxxxxxxxxxx", "************", "your-api-key-here", "xxxx-xxxx-xxxx", "abc...def"]
+        {
             assert!(is_stand_in(v.as_bytes()), "{v}");
         }
         assert!(!is_stand_in(b"h8Zq0p3LmX7sT2vB"));
@@ -129,8 +282,20 @@ mod tests {
     #[test]
     fn references() {
         for v in [
-            "${DB_PASSWORD}", "$(cat x)", "$PASSWORD", "%PASSWORD%", "{{ password }}", "<your-password>", "null",
-            "[PASSWORD:REDACTED]", "[TOKEN:3f9a12c4]", "****", "os.environ['X']", "process.env.PASS", "", "string",
+            "${DB_PASSWORD}",
+            "$(cat x)",
+            "$PASSWORD",
+            "%PASSWORD%",
+            "{{ password }}",
+            "<your-password>",
+            "null",
+            "[PASSWORD:REDACTED]",
+            "[TOKEN:3f9a12c4]",
+            "****",
+            "os.environ['X']",
+            "process.env.PASS",
+            "",
+            "string",
         ] {
             assert!(is_reference(v.as_bytes(), false), "{v}");
         }

@@ -78,7 +78,10 @@ impl Detector {
 
     /// Compiles a policy. `read` gives the text of a file that a gitleaks file extends, by its path: this crate itself
     /// reads none.
-    pub fn with_files(policy: &Policy, read: &dyn Fn(&str) -> Result<String, String>) -> Result<Self, PolicyError> {
+    pub fn with_files(
+        policy: &Policy,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Self, PolicyError> {
         let mut warnings = vec![];
         let mut parsed: Vec<Parsed> = vec![];
         if !policy.no_builtin {
@@ -116,7 +119,10 @@ impl Detector {
         let mut known_rule = None;
         let mut patterns = vec![];
         if parsed.len() > MAX_RULES {
-            return Err(PolicyError::new(format!("there are {} rules; the most is {MAX_RULES}", parsed.len())));
+            return Err(PolicyError::new(format!(
+                "there are {} rules; the most is {MAX_RULES}",
+                parsed.len()
+            )));
         }
         for p in parsed {
             let n = rules.len() as u16;
@@ -155,7 +161,8 @@ impl Detector {
         };
         let engine = Engine { level: Level::detect(), index, stems, wanted, parsers };
         let allowed = policy.allow.patterns.iter().map(|p| {
-            Regex::new(&format!("^(?:{p})$")).map_err(|e| PolicyError::new(format!("allow pattern {p:?}: {e}")))
+            Regex::new(&format!("^(?:{p})$"))
+                .map_err(|e| PolicyError::new(format!("allow pattern {p:?}: {e}")))
         });
         let allow = Allowed {
             values: policy.allow.values.clone(),
@@ -235,7 +242,13 @@ impl Detector {
         }
         for c in candidates {
             if self.keep(window, &c) {
-                out.push(Match { rule: c.rule, start: c.start, end: c.end, public: usize::from(c.public), rank: c.rank });
+                out.push(Match {
+                    rule: c.rule,
+                    start: c.start,
+                    end: c.end,
+                    public: usize::from(c.public),
+                    rank: c.rank,
+                });
             }
         }
         if part.ended { part.bytes.len() } else { self.undecided(window, done) }
@@ -345,13 +358,17 @@ fn is_on(policy: &Policy, p: &Parsed) -> bool {
 /// Refuses names of rules that do not exist: a typing error would silently switch nothing on or off.
 fn check_names(policy: &Policy, parsed: &[Parsed]) -> Result<(), PolicyError> {
     let known = |name: &String| parsed.iter().any(|p| p.info.id == *name || p.info.label == *name);
-    if let Pii::Named(names) = &policy.pii {
-        if let Some(name) = names.iter().find(|n| !parsed.iter().any(|p| p.info.pii && (p.info.id == **n || p.info.label == **n))) {
-            return Err(PolicyError::new(format!("pii: {name:?} is neither a label nor an id of a PII rule")));
-        }
+    if let Pii::Named(names) = &policy.pii
+        && let Some(name) = names
+            .iter()
+            .find(|n| !parsed.iter().any(|p| p.info.pii && (p.info.id == **n || p.info.label == **n)))
+    {
+        return Err(PolicyError::new(format!("pii: {name:?} is neither a label nor an id of a PII rule")));
     }
     match policy.allow.rules.iter().find(|n| !known(n)) {
-        Some(name) => Err(PolicyError::new(format!("allow rules: {name:?} is neither a label nor an id of a rule"))),
+        Some(name) => {
+            Err(PolicyError::new(format!("allow rules: {name:?} is neither a label nor an id of a rule")))
+        }
         None => Ok(()),
     }
 }

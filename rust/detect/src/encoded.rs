@@ -98,7 +98,9 @@ pub(crate) fn base64(text: &[u8]) -> Option<Vec<u8>> {
 
 fn hex(text: &[u8]) -> Option<Vec<u8>> {
     let digit = |b: u8| char::from(b).to_digit(16).map(|d| d as u8);
-    readable(text.chunks_exact(2).map(|p| Some(digit(p[0])? << 4 | digit(p[1])?)).collect::<Option<Vec<u8>>>()?)
+    readable(
+        text.chunks_exact(2).map(|p| Some(digit(p[0])? << 4 | digit(p[1])?)).collect::<Option<Vec<u8>>>()?,
+    )
 }
 
 /// The bytes, if nine in ten are printable or parts of UTF-8 characters.

@@ -4,9 +4,9 @@
 //! or in parts side by side, with the same candidates.
 
 use crate::index::Index;
+use crate::keys::Kind;
 use crate::masks::{Beginnings, Level};
 use crate::shape::Hit;
-use crate::keys::Kind;
 use crate::triggers::{self, Kind as Trigger, Wanted};
 use crate::window::{Look, Window};
 
@@ -115,15 +115,22 @@ impl Engine {
     /// Adds the candidates whose triggers stand at `from` or later; returns the place up to which all triggers have
     /// been decided (the end of the window, if it is the end of the text).
     pub(crate) fn scan(&self, window: Window<'_>, from: usize, depth: u8, out: &mut Vec<Candidate>) -> usize {
-        let mut scan =
-            Scan { engine: self, window, depth, out, words: Vec::new(), key_end: 0, view_end: 0 };
+        let mut scan = Scan { engine: self, window, depth, out, words: Vec::new(), key_end: 0, view_end: 0 };
         let mut done = window.text.len();
-        triggers::each(self.level, &self.stems, &self.index.starts, self.wanted, window.text, from, |kind, at| {
-            // After the first place that needs more text, all later ones wait with it.
-            if at < done && scan.visit(kind, at).is_err() {
-                done = at;
-            }
-        });
+        triggers::each(
+            self.level,
+            &self.stems,
+            &self.index.starts,
+            self.wanted,
+            window.text,
+            from,
+            |kind, at| {
+                // After the first place that needs more text, all later ones wait with it.
+                if at < done && scan.visit(kind, at).is_err() {
+                    done = at;
+                }
+            },
+        );
         if window.last {
             scan.last_word();
         }

@@ -43,7 +43,8 @@ impl Detector {
         for (n, shape) in shapes.iter().enumerate() {
             let form = self.rules()[usize::from(rule)].form.get(n).map_or("", String::as_str);
             for seed in 0..EXAMPLES {
-                self.test_shape(shape, seed, shapes.len() == 1).map_err(|what| format!("shape {form:?}: {what}"))?;
+                self.test_shape(shape, seed, shapes.len() == 1)
+                    .map_err(|what| format!("shape {form:?}: {what}"))?;
             }
         }
         Ok(())
@@ -127,9 +128,12 @@ mod tests {
 
     #[test]
     fn every_built_in_rule_finds_its_examples() {
-        let detector = Detector::new(&Policy { pii: Pii::All, ..Policy::default() }).expect("built-in rules compile");
+        let detector =
+            Detector::new(&Policy { pii: Pii::All, ..Policy::default() }).expect("built-in rules compile");
         let failed: Vec<String> = (0..detector.rules().len() as u16)
-            .filter_map(|n| detector.self_test(n).err().map(|e| format!("{}: {e}", detector.rules()[usize::from(n)].id)))
+            .filter_map(|n| {
+                detector.self_test(n).err().map(|e| format!("{}: {e}", detector.rules()[usize::from(n)].id))
+            })
             .collect();
         assert!(failed.is_empty(), "{} of {}\n{}", failed.len(), detector.rules().len(), failed.join("\n"));
     }

@@ -115,10 +115,19 @@ struct Config {
 }
 
 impl Config {
-    fn add(&mut self, source: &str, table: Table, read: Read<'_>, files: &mut Vec<PathBuf>) -> Result<(), PolicyError> {
+    fn add(
+        &mut self,
+        source: &str,
+        table: Table,
+        read: Read<'_>,
+        files: &mut Vec<PathBuf>,
+    ) -> Result<(), PolicyError> {
         let fail = |what: String| PolicyError::new(format!("{source}: {what}"));
         let file: File = lower(table).try_into().map_err(|e: toml::de::Error| fail(one_line(e.message())))?;
-        let other = file.other.keys().filter(|k| !["title", "description", "version", "minversion"].contains(&k.as_str()));
+        let other = file
+            .other
+            .keys()
+            .filter(|k| !["title", "description", "version", "minversion"].contains(&k.as_str()));
         self.unknown(source, other);
         let mut rules: Vec<Rule> = vec![];
         for (n, table) in file.rules.into_iter().enumerate() {
@@ -142,7 +151,8 @@ impl Config {
             self.default = true;
         }
         if !extend.url.is_empty() {
-            self.warnings.push(format!("{source}: extend.url is left out: no rules are loaded from a network"));
+            self.warnings
+                .push(format!("{source}: extend.url is left out: no rules are loaded from a network"));
         }
         if !extend.path.is_empty() {
             let path = normal(&Path::new(source).parent().unwrap_or(Path::new("")).join(&extend.path));
@@ -276,7 +286,9 @@ impl Rule {
         for list in self.allowlist.into_iter().chain(self.allowlists) {
             allow.extend(list.compile(said).map_err(|e| format!("allowlists: {e}"))?);
         }
-        allow.extend(global.iter().filter(|(ids, _)| ids.is_empty() || ids.contains(&self.id)).map(|(_, a)| a.clone()));
+        allow.extend(
+            global.iter().filter(|(ids, _)| ids.is_empty() || ids.contains(&self.id)).map(|(_, a)| a.clone()),
+        );
         let regex = from_go(&regex);
         let entropy = self.entropy.unwrap_or(0.0);
         let pattern = Pattern::new(Spec {
@@ -321,7 +333,9 @@ impl List {
             "" | "secret" => Target::Secret,
             "match" => Target::Match,
             "line" => Target::Line,
-            _ => return Err(format!("regexTarget is {:?}; it can be secret, match or line", self.regextarget)),
+            _ => {
+                return Err(format!("regexTarget is {:?}; it can be secret, match or line", self.regextarget));
+            }
         };
         if !self.other.is_empty() {
             let keys: Vec<&str> = self.other.keys().map(String::as_str).collect();
@@ -337,7 +351,10 @@ impl List {
         if !outside.is_empty() {
             // Of conditions that must all hold one never does; the others would allow more than was meant.
             let what = if all && !nothing { "an allowlist that also wants" } else { "the allowlist's" };
-            said.push(format!("{what} {outside} cannot be honoured and {} left out", if all && !nothing { "is" } else { "are" }));
+            said.push(format!(
+                "{what} {outside} cannot be honoured and {} left out",
+                if all && !nothing { "is" } else { "are" }
+            ));
             if all {
                 return Ok(None);
             }
@@ -345,12 +362,18 @@ impl List {
         if nothing {
             return Ok(None);
         }
-        let regexes = self.regexes.iter().map(|r| pattern::compile(&from_go(r)).map_err(|e| format!("{r:?}: {e}")));
+        let regexes =
+            self.regexes.iter().map(|r| pattern::compile(&from_go(r)).map_err(|e| format!("{r:?}: {e}")));
         Ok(Some(Arc::new(AllowList {
             all,
             target,
             regexes: regexes.collect::<Result<_, _>>()?,
-            stopwords: self.stopwords.iter().filter(|w| !w.is_empty()).map(|w| w.to_ascii_lowercase()).collect(),
+            stopwords: self
+                .stopwords
+                .iter()
+                .filter(|w| !w.is_empty())
+                .map(|w| w.to_ascii_lowercase())
+                .collect(),
         })))
     }
 }

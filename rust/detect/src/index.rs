@@ -61,7 +61,9 @@ impl Starts {
     fn insert_all(&mut self, prefix: &[u8], rule: &ShapeRule) -> Result<(), String> {
         match (prefix.get(2), rule.shape.first_class()) {
             (Some(&third), _) => self.insert([prefix[0], prefix[1], third]),
-            (None, Some((set, ..))) => set.iter().for_each(|third| self.insert([prefix[0], prefix[1], third])),
+            (None, Some((set, ..))) => {
+                set.iter().for_each(|third| self.insert([prefix[0], prefix[1], third]));
+            }
             _ => return Err(format!("{:?} is too short", String::from_utf8_lossy(prefix))),
         }
         Ok(())
@@ -137,7 +139,9 @@ impl Index {
     fn insert(&mut self, n: usize, rule: &ShapeRule) -> Result<(), String> {
         let prefixes = rule.shape.prefixes();
         if prefixes.iter().any(|p| p.len() < 2) {
-            if let Some(len) = rule.shape.fixed_run().filter(|_| rule.near.is_empty() && rule.shape.has_inner_literal()) {
+            if let Some(len) =
+                rule.shape.fixed_run().filter(|_| rule.near.is_empty() && rule.shape.has_inner_literal())
+            {
                 if self.fixed.len() <= len {
                     self.fixed.resize(len + 1, vec![]);
                 }

@@ -101,7 +101,8 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
             }
         }
         forms.push(percent);
-        let hex: String = value.iter().map(|b| if upper { format!("{b:02X}") } else { format!("{b:02x}") }).collect();
+        let hex: String =
+            value.iter().map(|b| if upper { format!("{b:02X}") } else { format!("{b:02x}") }).collect();
         forms.push(hex.into_bytes());
     }
     for url_safe in [false, true] {

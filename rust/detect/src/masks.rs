@@ -310,13 +310,13 @@ mod avx2 {
 
     use std::arch::x86_64::{
         __m256i, _mm_loadu_si128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
-        _mm256_cmpgt_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256,
-        _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_srli_epi16,
+        _mm256_cmpgt_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
+        _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_srli_epi16,
     };
 
     use super::{
-        AT, Beginnings, COLON, CLASSES, Class, DASH, DIGITS, LETTERS_1, LETTERS_2, Masks, Nibbles, SPACE, Stems, TABLE_1,
-        TABLE_2, UNDERSCORE,
+        AT, Beginnings, CLASSES, COLON, Class, DASH, DIGITS, LETTERS_1, LETTERS_2, Masks, Nibbles, SPACE,
+        Stems, TABLE_1, TABLE_2, UNDERSCORE,
     };
 
     #[inline]
@@ -373,7 +373,8 @@ mod avx2 {
                 let at = w * 64 + half * 32;
                 let here: &[u8; 32] = text[at..at + 32].first_chunk().expect("32 bytes were sliced");
                 let bytes = load(here);
-                let mut put = |class: Class, bits: u32| lanes[class as usize] |= u64::from(bits) << (32 * half);
+                let mut put =
+                    |class: Class, bits: u32| lanes[class as usize] |= u64::from(bits) << (32 * half);
 
                 let one = look_up(bytes, low_1, high_1);
                 put(Class::Token, any_of(one, LETTERS_1 | LETTERS_2 | DIGITS | DASH | UNDERSCORE));
@@ -403,15 +404,15 @@ mod avx2 {
                 let mut keys = look_up(bytes, key[0].0, key[0].1);
                 let mut literals = look_up(bytes, literal[0].0, literal[0].1);
                 for i in 1..3 {
-                    let shifted = match text.get(at + i..at + i + 32).and_then(<[u8]>::first_chunk) {
-                        Some(shifted) => load(shifted),
-                        None => {
+                    let shifted =
+                        if let Some(shifted) = text.get(at + i..at + i + 32).and_then(<[u8]>::first_chunk) {
+                            load(shifted)
+                        } else {
                             let mut tail = [0u8; 32];
                             let rest = &text[at + i..];
                             tail[..rest.len()].copy_from_slice(rest);
                             load(&tail)
-                        }
-                    };
+                        };
                     keys = _mm256_and_si256(keys, look_up(shifted, key[i].0, key[i].1));
                     literals = _mm256_and_si256(literals, look_up(shifted, literal[i].0, literal[i].1));
                 }
@@ -430,7 +431,8 @@ mod avx2 {
 mod tests {
     use super::*;
 
-    const STEMS: &[[u8; 3]] = &[*b"pas", *b"pwd", *b"sec", *b"tok", *b"key", *b"aut", *b"cre", *b"$2a", *b"xz-"];
+    const STEMS: &[[u8; 3]] =
+        &[*b"pas", *b"pwd", *b"sec", *b"tok", *b"key", *b"aut", *b"cre", *b"$2a", *b"xz-"];
 
     fn levels() -> Vec<Level> {
         let mut all = vec![Level::Portable];
@@ -460,14 +462,31 @@ mod tests {
             Class::Dot => b == b'.',
             Class::Opener => b == b'$' || b == b'{',
             Class::Literal => STEMS.iter().any(|s| text[i..].starts_with(s)),
-            Class::Stem => STEMS.iter().any(|s| text[i..].len() >= 3 && text[i..i + 3].eq_ignore_ascii_case(s)),
+            Class::Stem => {
+                STEMS.iter().any(|s| text[i..].len() >= 3 && text[i..i + 3].eq_ignore_ascii_case(s))
+            }
         }
     }
 
     const ALL: [Class; CLASSES] = [
-        Class::Token, Class::Digit, Class::Dash, Class::Space, Class::Upper, Class::At, Class::Colon, Class::Slash,
-        Class::Percent, Class::Amp, Class::Backslash, Class::Escape, Class::Lead, Class::Hexer,
-        Class::Dot, Class::Opener, Class::Stem, Class::Literal,
+        Class::Token,
+        Class::Digit,
+        Class::Dash,
+        Class::Space,
+        Class::Upper,
+        Class::At,
+        Class::Colon,
+        Class::Slash,
+        Class::Percent,
+        Class::Amp,
+        Class::Backslash,
+        Class::Escape,
+        Class::Lead,
+        Class::Hexer,
+        Class::Dot,
+        Class::Opener,
+        Class::Stem,
+        Class::Literal,
     ];
 
     #[test]

@@ -111,7 +111,9 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
         other => other,
     }
     .map_err(|e| match e {
-        regex::Error::CompiledTooBig(limit) => format!("the pattern takes more than {} MiB when compiled", limit >> 20),
+        regex::Error::CompiledTooBig(limit) => {
+            format!("the pattern takes more than {} MiB when compiled", limit >> 20)
+        }
         // The last line says what is wrong; those before it draw where.
         e => e.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned(),
     })
@@ -120,7 +122,13 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
 /// The same expression, parsed.
 fn parse(pattern: &str) -> Result<Hir, String> {
     let parse = |unicode| {
-        regex_syntax::ParserBuilder::new().utf8(false).unicode(unicode).multi_line(true).crlf(true).build().parse(pattern)
+        regex_syntax::ParserBuilder::new()
+            .utf8(false)
+            .unicode(unicode)
+            .multi_line(true)
+            .crlf(true)
+            .build()
+            .parse(pattern)
     };
     parse(false).or_else(|_| parse(true)).map_err(|e| e.to_string())
 }
@@ -169,7 +177,10 @@ impl Pattern {
             return Err("the pattern can match nothing at all; it must take one character at least".into());
         }
         if let Some(group) = spec.group.filter(|&g| g >= regex.captures_len()) {
-            return Err(format!("secret group {group} does not exist; the pattern has {}", regex.captures_len() - 1));
+            return Err(format!(
+                "secret group {group} does not exist; the pattern has {}",
+                regex.captures_len() - 1
+            ));
         }
         if !spec.entropy.is_finite() || !(0.0..=8.0).contains(&spec.entropy) {
             return Err(format!("entropy is {}; it can be 0 to 8 bits per byte", spec.entropy));

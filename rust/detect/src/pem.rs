@@ -1,4 +1,4 @@
-//! Private key blocks: PEM (RFC 7468), OpenSSH, PGP (RFC 9580), PuTTY; whole, cut short, escaped, in quoted pieces.
+//! Private key blocks: PEM (RFC 7468), OpenSSH, PGP (RFC 9580), `PuTTY`; whole, cut short, escaped, in quoted pieces.
 
 use crate::class::{BASE64, ByteSet, SPACE, UPPER};
 use crate::engine::Scan;
@@ -62,7 +62,10 @@ impl Scan<'_, '_> {
                 break;
             }
             let stop = window.run(from, &BASE64.or(ByteSet::of(b"=")), 512)?;
-            if window.starts_with(stop, b"-----END")? || stop - from < LINE && window.at(stop)? != Some(b'"') || stop == from {
+            if window.starts_with(stop, b"-----END")?
+                || stop - from < LINE && window.at(stop)? != Some(b'"')
+                || stop == from
+            {
                 break;
             }
             self.push(rule, rank::FORM, from, stop, 0);
@@ -71,7 +74,7 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    /// A PuTTY key file begins; `at` is after its first name.
+    /// A `PuTTY` key file begins; `at` is after its first name.
     pub(crate) fn putty(&mut self, at: usize) -> Look<()> {
         let Some(rule) = self.engine.parsers.pem else { return Ok(()) };
         let window = self.window;
@@ -108,7 +111,11 @@ fn material(text: &[u8]) -> usize {
         let skip = (SPACE.or(ByteSet::of(b"\\|>"))).run(&text[at..]);
         let mut from = at + skip;
         // `\n` and `\r` of an escaped text, at any depth.
-        while from > 0 && from < text.len() && text[from - 1] == b'\\' && matches!(text[from], b'n' | b'r' | b't') {
+        while from > 0
+            && from < text.len()
+            && text[from - 1] == b'\\'
+            && matches!(text[from], b'n' | b'r' | b't')
+        {
             from += 1;
             from += SPACE.or(ByteSet::of(b"\\")).run(&text[from..]);
         }
@@ -124,7 +131,8 @@ fn material(text: &[u8]) -> usize {
             continue;
         }
         // A header: `Name: value` up to the end of its line.
-        let line = text[from..].iter().position(|&b| line_end.has(b) || b == b'\\').unwrap_or(text.len() - from);
+        let line =
+            text[from..].iter().position(|&b| line_end.has(b) || b == b'\\').unwrap_or(text.len() - from);
         if memchr::memchr(b':', &text[from..from + line]).is_some() {
             at = from + line;
             continue;

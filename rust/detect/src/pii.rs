@@ -156,25 +156,24 @@ impl Scan<'_, '_> {
         }
         let first = window.text[at];
         if HEX.has(first) && window.before(at) != Some(b':') {
-            if let Some(rule) = engine.parsers.mac {
-                if let Some(end) = mac(window, at)? {
-                    self.push(rule, rank::FORM, at, end, 0);
-                    return Ok(());
-                }
+            if let Some(rule) = engine.parsers.mac
+                && let Some(end) = mac(window, at)?
+            {
+                self.push(rule, rank::FORM, at, end, 0);
+                return Ok(());
             }
-            if let Some(rule) = engine.parsers.ip {
-                if let Some(end) = ip(window, at)? {
-                    self.push(rule, rank::FORM, at, end, 0);
-                    return Ok(());
-                }
+            if let Some(rule) = engine.parsers.ip
+                && let Some(end) = ip(window, at)?
+            {
+                self.push(rule, rank::FORM, at, end, 0);
+                return Ok(());
             }
         }
-        if first.is_ascii_digit() {
-            if let Some(rule) = engine.parsers.phone {
-                if let Some((start, end)) = phone(window, at)? {
-                    self.push(rule, rank::FORM, start, end, 0);
-                }
-            }
+        if first.is_ascii_digit()
+            && let Some(rule) = engine.parsers.phone
+            && let Some((start, end)) = phone(window, at)?
+        {
+            self.push(rule, rank::FORM, start, end, 0);
         }
         Ok(())
     }
@@ -215,7 +214,8 @@ fn mac(window: Window<'_>, at: usize) -> Look<Option<usize>> {
             here += 1;
         }
     }
-    Ok((!window.at(here)?.is_some_and(|b| b == b':' || b == b'-' || b.is_ascii_alphanumeric())).then_some(here))
+    Ok((!window.at(here)?.is_some_and(|b| b == b':' || b == b'-' || b.is_ascii_alphanumeric()))
+        .then_some(here))
 }
 
 fn ip(window: Window<'_>, at: usize) -> Look<Option<usize>> {
@@ -237,7 +237,9 @@ fn ip(window: Window<'_>, at: usize) -> Look<Option<usize>> {
     let end = at + text.len();
     let parts: Vec<&str> = text.split('.').collect();
     let four = parts.len() == 4
-        && parts.iter().all(|p| p.len() <= 3 && p.bytes().all(|b| b.is_ascii_digit()) && p.parse::<u8>().is_ok());
+        && parts
+            .iter()
+            .all(|p| p.len() <= 3 && p.bytes().all(|b| b.is_ascii_digit()) && p.parse::<u8>().is_ok());
     if !four {
         return Ok(None);
     }
@@ -254,7 +256,9 @@ fn phone(window: Window<'_>, at: usize) -> Look<Option<(usize, usize)>> {
     let mut start = at;
     let signs = ByteSet::of(b"(+");
     start -= signs.run_back(window.back(at, 3));
-    if start == at && glued_before(window, at) || window.before(start).is_some_and(|b| b.is_ascii_alphanumeric()) {
+    if start == at && glued_before(window, at)
+        || window.before(start).is_some_and(|b| b.is_ascii_alphanumeric())
+    {
         return Ok(None);
     }
     let plus = window.text[start..at].contains(&b'+');
@@ -283,7 +287,8 @@ fn phone(window: Window<'_>, at: usize) -> Look<Option<(usize, usize)>> {
     } else {
         let area = text.starts_with(b"(") && groups >= 2 && (7..=11).contains(&digits);
         let dashed = text.iter().filter(|&&b| b == b'-').count() == 2 && digits == 10 && groups == 3;
-        let trunk = text.starts_with(b"0") && groups >= 2 && (9..=11).contains(&digits) && !text.contains(&b'.');
+        let trunk =
+            text.starts_with(b"0") && groups >= 2 && (9..=11).contains(&digits) && !text.contains(&b'.');
         area || dashed || trunk
     };
     let date = groups == 3 && text.len() == 10 && digits == 8;

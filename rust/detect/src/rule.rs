@@ -200,9 +200,10 @@ fn parse_entry(source: &str, entry: Entry, user: bool) -> Result<Parsed, PolicyE
         if shape.min_len() < 16 && !pii {
             return Err(fail(format!("shape {text:?} is {} bytes long; the least is 16", shape.min_len())));
         }
-        let weak = shape.prefixes().iter().any(|p| {
-            p.len() < 4 && !p.iter().any(|b| b"_-.".contains(b) || b.is_ascii_digit())
-        });
+        let weak = shape
+            .prefixes()
+            .iter()
+            .any(|p| p.len() < 4 && !p.iter().any(|b| b"_-.".contains(b) || b.is_ascii_digit()));
         let base = match (user, prefix >= 2 && entry.near.is_empty()) {
             (true, _) => rank::USER,
             (_, true) => rank::PREFIX,

@@ -181,7 +181,10 @@ impl Shape {
 
     /// Whether a literal of four bytes or more stands inside.
     pub(crate) fn has_inner_literal(&self) -> bool {
-        self.items.iter().skip(1).any(|i| matches!(i, Item::Literal(words) if words.iter().all(|w| w.len() >= 4)))
+        self.items
+            .iter()
+            .skip(1)
+            .any(|i| matches!(i, Item::Literal(words) if words.iter().all(|w| w.len() >= 4)))
     }
 
     /// The bytes after the shape's last class, or its own: a match must not be followed by one of these.
@@ -218,7 +221,13 @@ impl Shape {
                         Some(next) => at = next,
                         None if short && at == window.text.len() && body.is_some_and(|b| at - b >= 4) => {
                             let secret = (secret.0, at);
-                            return Ok(Some(Hit { start, end: at, secret, body: body.unwrap_or(at), short: true }));
+                            return Ok(Some(Hit {
+                                start,
+                                end: at,
+                                secret,
+                                body: body.unwrap_or(at),
+                                short: true,
+                            }));
                         }
                         None => return Ok(None),
                     }
@@ -393,8 +402,17 @@ mod tests {
     #[test]
     fn refuses_what_is_unclear() {
         for bad in [
-            "", "nope{3}", "alnum{3", "alnum{5,3}", "alnum{1,} a", "alnum{1,} digit{3}", "< a", "'a", "alnum{x}",
-            "alnum{9999}", "[z-a]{3}",
+            "",
+            "nope{3}",
+            "alnum{3",
+            "alnum{5,3}",
+            "alnum{1,} a",
+            "alnum{1,} digit{3}",
+            "< a",
+            "'a",
+            "alnum{x}",
+            "alnum{9999}",
+            "[z-a]{3}",
         ] {
             assert!(Shape::parse(bad, false).is_err(), "{bad}");
         }
@@ -408,7 +426,12 @@ mod tests {
             assert_eq!(shape.matches(window, 0, true), Err(Cut), "{n}");
         }
         let text = b"ghp_abcd ";
-        assert!(shape.matches(Window { ended: false, ..Window::whole(text) }, 0, true).expect("decided").is_some());
+        assert!(
+            shape
+                .matches(Window { ended: false, ..Window::whole(text) }, 0, true)
+                .expect("decided")
+                .is_some()
+        );
         let text = b"ghp_abcd";
         assert!(shape.matches(Window::whole(&text[..7]), 0, false).expect("decided").is_none());
     }

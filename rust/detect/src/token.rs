@@ -42,10 +42,11 @@ impl Scan<'_, '_> {
             found = self.near(escaped, end)?;
         }
         let account = &window.text[escaped..end];
-        if let [a, b, c, d, ..] = account {
-            if [a, b].iter().all(|x| x.is_ascii_alphabetic()) && [c, d].iter().all(|x| x.is_ascii_digit()) {
-                self.iban(escaped)?;
-            }
+        if let [a, b, c, d, ..] = account
+            && [a, b].iter().all(|x| x.is_ascii_alphabetic())
+            && [c, d].iter().all(|x| x.is_ascii_digit())
+        {
+            self.iban(escaped)?;
         }
         if !found && self.depth < 2 {
             self.encoded(escaped, end)?;
@@ -135,7 +136,10 @@ impl Scan<'_, '_> {
     pub(crate) fn literal(&mut self, at: usize) -> Look<()> {
         let engine = self.engine;
         let escaped = self.window.text[at] == b'\\';
-        for at in [at, if escaped { at + 1 + escape_len(self.window, at + 1) } else { at + escape_len(self.window, at) }] {
+        for at in [
+            at,
+            if escaped { at + 1 + escape_len(self.window, at + 1) } else { at + escape_len(self.window, at) },
+        ] {
             for &(n, _) in engine.index.literal(self.window.text, at) {
                 if self.shape(&engine.index.rules[usize::from(n)], at, true)? {
                     return Ok(());
@@ -187,7 +191,8 @@ impl Scan<'_, '_> {
         if !short && (long == end - start || !near.takes(long, kinds | 128)) || !introduced(window, from) {
             return Ok(false);
         }
-        let random = random::is_random(&window.text[from..from + long]) || random::is_random(&window.text[start..end]);
+        let random =
+            random::is_random(&window.text[from..from + long]) || random::is_random(&window.text[start..end]);
         if !random && !near.takes_plain(end - start) && !near.takes_plain(long) {
             return Ok(false);
         }
@@ -206,7 +211,9 @@ impl Scan<'_, '_> {
                 if !free || best.as_ref().is_some_and(|b| b.1 >= rule.rank) {
                     continue;
                 }
-                if let Some(hit) = rule.shape.matches(window, at, false)?.filter(|h| accepts(rule, window.text, h)) {
+                if let Some(hit) =
+                    rule.shape.matches(window, at, false)?.filter(|h| accepts(rule, window.text, h))
+                {
                     best = Some((rule.rule, rule.rank, hit));
                 }
                 if from == start {
@@ -227,12 +234,10 @@ impl Scan<'_, '_> {
         let window = self.window;
         let engine = self.engine;
         // Its beginning may be the short run that ends the line before.
-        if !found {
-            if let Some(left) = left_piece(window, start) {
-                let run = left + TOKEN.run(&window.text[left..start]);
-                if engine.index.may_begin(&window.text[left..run]) {
-                    self.joined(left, 0)?;
-                }
+        if !found && let Some(left) = left_piece(window, start) {
+            let run = left + TOKEN.run(&window.text[left..start]);
+            if engine.index.may_begin(&window.text[left..run]) {
+                self.joined(left, 0)?;
             }
         }
         if !matches!(window.at(end)?, Some(b'\n' | b'\r' | b'\\' | b'.' | b'=' | b'/' | b'+')) {
@@ -273,9 +278,11 @@ impl Scan<'_, '_> {
                     if fits && (certain || continues(&text[from..hit.end])) {
                         let end = source + (hit.end - from);
                         let public = if hit.secret.0 == 0 { hit.body } else { 0 };
-                        let begin = map.iter().rev().find(|m| m.0 <= hit.secret.0).map_or(start, |m| {
-                            m.1 + hit.secret.0 - m.0
-                        });
+                        let begin = map
+                            .iter()
+                            .rev()
+                            .find(|m| m.0 <= hit.secret.0)
+                            .map_or(start, |m| m.1 + hit.secret.0 - m.0);
                         self.push(rule.rule, rule.rank, begin, end, public.min(map[1].0));
                         if matched == 0 {
                             return Ok(());
@@ -302,20 +309,16 @@ pub(crate) fn accepts(rule: &ShapeRule, text: &[u8], hit: &Hit) -> bool {
         return named && rule.near.is_empty() && !decoy::is_blank(body);
     }
     let mut random = rule.random;
-    if let Some(check) = rule.check {
-        if !(check.verify)(token) {
-            // With a public prefix a checksum only tells an issued token from an altered one, which is no less a leak.
-            if hit.body - hit.start < 3 || !rule.secret {
-                return false;
-            }
-            random = true;
+    if let Some(check) = rule.check
+        && !(check.verify)(token)
+    {
+        // With a public prefix a checksum only tells an issued token from an altered one, which is no less a leak.
+        if hit.body - hit.start < 3 || !rule.secret {
+            return false;
         }
+        random = true;
     }
-    if random {
-        !decoy::is_stand_in(body) && random::is_random(body)
-    } else {
-        !decoy::is_blank(body)
-    }
+    if random { !decoy::is_stand_in(body) && random::is_random(body) } else { !decoy::is_blank(body) }
 }
 
 /// Whether a piece on the next line goes on with the token rather than with the text: not a plain word.
@@ -351,7 +354,9 @@ fn color_len(window: Window<'_>, start: usize) -> usize {
     let before = window.back(start, 24);
     let before = &before[..before.len() - ByteSet::of(b"0123456789;").run_back(before)];
     let Some(before) = before.strip_suffix(b"[") else { return 0 };
-    let escape = [&b"\x1b"[..], b"u001b", b"u001B", b"x1b", b"x1B", b"033", b"\\e"].iter().any(|e| before.ends_with(e));
+    let escape = [&b"\x1b"[..], b"u001b", b"u001B", b"x1b", b"x1B", b"033", b"\\e"]
+        .iter()
+        .any(|e| before.ends_with(e));
     let run = &window.text[start..];
     let digits = DIGIT.run(&run[..run.len().min(8)]);
     if escape && run.get(digits).is_some_and(u8::is_ascii_alphabetic) { digits + 1 } else { 0 }
@@ -448,7 +453,9 @@ fn introduced(window: Window<'_>, start: usize) -> bool {
         // A name and a blank: a word, not another number.
         Some(_) => {
             let word = &before[before.len() - TOKEN.run_back(before).min(8)..];
-            word.len() >= 2 && !word.iter().any(u8::is_ascii_digit) && before.len() < window.back(start, NEAR).len()
+            word.len() >= 2
+                && !word.iter().any(u8::is_ascii_digit)
+                && before.len() < window.back(start, NEAR).len()
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From class bits to the few places where a check is worth its time.
 
 use crate::index::{RUN, Starts};
-use crate::masks::{Beginnings, BLOCK, Class, Level, Masks};
+use crate::masks::{BLOCK, Beginnings, Class, Level, Masks};
 
 /// Why a place is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,8 @@ pub(crate) fn each(
             // Words of three letters or more, or shorter ones with a dot or slash after them.
             let joint = masks.pair(Class::Dot, w) | slash;
             let long = token >> 1 & (token >> 2 | joint >> 2) | joint >> 1;
-            let mut tries = (long as u64 & starts | masks.pair(Class::Opener, w) as u64) & masks.pair(Class::Literal, w) as u64;
+            let mut tries = (long as u64 & starts | masks.pair(Class::Opener, w) as u64)
+                & masks.pair(Class::Literal, w) as u64;
             // Where an escape goes before, the word begins one later.
             let slashes = masks.pair(Class::Backslash, w) as u64;
             tries |= slashes & !(slashes >> 1) & (masks.pair(Class::Literal, w) >> 2) as u64;

@@ -60,9 +60,12 @@ impl Scan<'_, '_> {
                 {
                     if matches!(password, b"x-oauth-basic" | b"x-token-auth" | b"x") {
                         self.user_token(host, &user[..colon]);
-                    } else if let Some(rule) = self.engine.parsers.database.filter(|_| is_database(window.back(at, 24))) {
+                    } else if let Some(rule) =
+                        self.engine.parsers.database.filter(|_| is_database(window.back(at, 24)))
+                    {
                         // The server's name goes with its password: together they open the door.
-                        let server = window.run(host + sign + 1, &AUTHORITY.or(ByteSet::of(b",")), AUTHORITY_MAX)?;
+                        let server =
+                            window.run(host + sign + 1, &AUTHORITY.or(ByteSet::of(b",")), AUTHORITY_MAX)?;
                         self.push(rule, rank::FORM, host, server, 0);
                     } else if let Some(rule) = self.engine.parsers.userinfo {
                         self.push(rule, rank::FORM, start, host + sign, 0);
@@ -99,9 +102,35 @@ impl Scan<'_, '_> {
 /// Whether the scheme that ends here is a database's or a queue's.
 fn is_database(before: &[u8]) -> bool {
     const SCHEMES: &[&str] = &[
-        "postgres", "postgresql", "mysql", "mariadb", "mongodb", "mongodb+srv", "redis", "rediss", "amqp", "amqps",
-        "mssql", "sqlserver", "oracle", "cockroachdb", "clickhouse", "couchbase", "cassandra", "neo4j", "bolt",
-        "nats", "kafka", "influxdb", "snowflake", "redshift", "vertica", "db2", "firebird", "couchdb", "memcached",
+        "postgres",
+        "postgresql",
+        "mysql",
+        "mariadb",
+        "mongodb",
+        "mongodb+srv",
+        "redis",
+        "rediss",
+        "amqp",
+        "amqps",
+        "mssql",
+        "sqlserver",
+        "oracle",
+        "cockroachdb",
+        "clickhouse",
+        "couchbase",
+        "cassandra",
+        "neo4j",
+        "bolt",
+        "nats",
+        "kafka",
+        "influxdb",
+        "snowflake",
+        "redshift",
+        "vertica",
+        "db2",
+        "firebird",
+        "couchdb",
+        "memcached",
     ];
     let scheme = &before[before.len() - ALNUM.or(ByteSet::of(b"+.-")).run_back(before)..];
     // `postgresql+psycopg2`, `jdbc:mysql` and the like.

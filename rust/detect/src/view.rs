@@ -28,7 +28,8 @@ impl Scan<'_, '_> {
         let grid = (window.offset + at) / CELL * CELL;
         let earliest = grid.saturating_sub(MARGIN).saturating_sub(window.offset);
         let latest = grid + CELL + MARGIN - window.offset;
-        let from = memchr::memrchr(b'\n', &window.text[earliest.min(at)..at]).map_or(earliest.min(at), |i| earliest + i + 1);
+        let from = memchr::memrchr(b'\n', &window.text[earliest.min(at)..at])
+            .map_or(earliest.min(at), |i| earliest + i + 1);
         let here = &window.text[at..latest.min(window.text.len())];
         let to = match memchr::memchr(b'\n', here) {
             Some(i) => at + i,
@@ -89,19 +90,16 @@ fn write(source: &[u8]) -> (Vec<u8>, Vec<Step>) {
         if at == source.len() {
             break;
         }
-        match edit(window, at) {
-            Ok(Some(edit)) => {
-                if let Some(byte) = edit.byte {
-                    steps.push(Step { view: view.len(), source: at, len: edit.len });
-                    view.push(byte);
-                }
-                at += edit.len;
-                steps.push(Step { view: view.len(), source: at, len: 1 });
+        if let Ok(Some(edit)) = edit(window, at) {
+            if let Some(byte) = edit.byte {
+                steps.push(Step { view: view.len(), source: at, len: edit.len });
+                view.push(byte);
             }
-            _ => {
-                view.push(source[at]);
-                at += 1;
-            }
+            at += edit.len;
+            steps.push(Step { view: view.len(), source: at, len: 1 });
+        } else {
+            view.push(source[at]);
+            at += 1;
         }
     }
     (view, steps)
@@ -133,11 +131,20 @@ fn last_len(steps: &[Step], at: usize) -> usize {
 fn edit(window: Window<'_>, at: usize) -> Look<Option<Edit>> {
     let gone = |len: usize| Ok(Some(Edit { len, byte: None }));
     let stands = |len: usize, value: u32| {
-        Ok(u8::try_from(value).ok().filter(|b| (0x20..0x7f).contains(b)).map(|byte| Edit { len, byte: Some(byte) }))
+        Ok(u8::try_from(value)
+            .ok()
+            .filter(|b| (0x20..0x7f).contains(b))
+            .map(|byte| Edit { len, byte: Some(byte) }))
     };
     match window.text[at] {
         0x1b => terminal(window, at, 1),
-        0xC2 => if window.at(at + 1)? == Some(0xAD) { gone(2) } else { Ok(None) },
+        0xC2 => {
+            if window.at(at + 1)? == Some(0xAD) {
+                gone(2)
+            } else {
+                Ok(None)
+            }
+        }
         0xE2 => match (window.at(at + 1)?, window.at(at + 2)?) {
             // U+200B-200F, U+202A-202E, U+2060-206F
             (Some(0x80), Some(0x8B..=0x8F | 0xAA..=0xAE)) | (Some(0x81), Some(0xA0..=0xAF)) => gone(3),
@@ -192,7 +199,10 @@ fn terminal(window: Window<'_>, at: usize, escape: usize) -> Look<Option<Edit>> 
     match window.at(open)? {
         Some(b'[') => {
             let end = window.run(open + 1, &ByteSet::of(b"0123456789;:<=>? !\"#$%&'()*+,-./"), 32)?;
-            Ok(window.at(end)?.filter(|b| (0x40..0x7f).contains(b)).map(|_| Edit { len: end + 1 - at, byte: None }))
+            Ok(window
+                .at(end)?
+                .filter(|b| (0x40..0x7f).contains(b))
+                .map(|_| Edit { len: end + 1 - at, byte: None }))
         }
         Some(b']') => {
             let end = window.run(open + 1, &ByteSet::of(b"\x07\x1b\n").complement(), 512)?;
@@ -208,8 +218,14 @@ fn terminal(window: Window<'_>, at: usize, escape: usize) -> Look<Option<Edit>> 
 
 /// A character reference of HTML.
 fn entity(window: Window<'_>, at: usize) -> Look<Option<Edit>> {
-    let named: [(&[u8], u8); 6] =
-        [(b"&amp;", b'&'), (b"&lt;", b'<'), (b"&gt;", b'>'), (b"&apos;", b'\''), (b"&lowbar;", b'_'), (b"&dash;", b'-')];
+    let named: [(&[u8], u8); 6] = [
+        (b"&amp;", b'&'),
+        (b"&lt;", b'<'),
+        (b"&gt;", b'>'),
+        (b"&apos;", b'\''),
+        (b"&lowbar;", b'_'),
+        (b"&dash;", b'-'),
+    ];
     if window.at(at + 1)? != Some(b'#') {
         for (name, byte) in named {
             if window.starts_with(at, name)? {
@@ -225,11 +241,14 @@ fn entity(window: Window<'_>, at: usize) -> Look<Option<Edit>> {
     if end == from {
         return Ok(None);
     }
-    let value = window.text[from..end].iter().fold(0u32, |n, &b| {
-        n * if hex { 16 } else { 10 } + char::from(b).to_digit(16).unwrap_or(0)
-    });
+    let value = window.text[from..end]
+        .iter()
+        .fold(0u32, |n, &b| n * if hex { 16 } else { 10 } + char::from(b).to_digit(16).unwrap_or(0));
     let len = end - at + usize::from(window.at(end)? == Some(b';'));
-    Ok(u8::try_from(value).ok().filter(|b| (0x20..0x7f).contains(b)).map(|byte| Edit { len, byte: Some(byte) }))
+    Ok(u8::try_from(value)
+        .ok()
+        .filter(|b| (0x20..0x7f).contains(b))
+        .map(|byte| Edit { len, byte: Some(byte) }))
 }
 
 /// The hexadecimal number of exactly `digits` digits at `at`.

@@ -121,9 +121,10 @@ fn a_teams_gitleaks_file() {
         ("pin = abcdefgh", vec![]),
         ("pin = dummy12", vec![]),
         ("pin =\n  a1b2c3d4", vec!["a1b2c3d4"]),
-        ("a\n-----BEGIN VAULT-----\nabc\ndefgh\n-----END VAULT-----\nb", vec![
-            "-----BEGIN VAULT-----\nabc\ndefgh\n-----END VAULT-----",
-        ]),
+        (
+            "a\n-----BEGIN VAULT-----\nabc\ndefgh\n-----END VAULT-----\nb",
+            vec!["-----BEGIN VAULT-----\nabc\ndefgh\n-----END VAULT-----"],
+        ),
         ("zz_12345678 zz_00001234", vec!["zz_12345678"]),
         ("multi_12345678 multi_12345699", vec!["multi_12345678"]),
         ("part_12345678", vec![]),
@@ -151,20 +152,25 @@ fn a_teams_gitleaks_file() {
 #[test]
 fn built_in_rules_stay_beside_a_gitleaks_file() {
     let text = "[[rules]]\nid = \"gitlab-pat\"\nregex = 'qq_[0-9]{8}'\n";
-    let d = Detector::new(&Policy { rule_files: vec![("g.toml".into(), text.into())], ..Policy::default() }).unwrap();
+    let d = Detector::new(&Policy { rule_files: vec![("g.toml".into(), text.into())], ..Policy::default() })
+        .unwrap();
     assert!(d.rules().iter().any(|r| r.id == "gitlab-pat" && r.source != "g.toml"));
     assert!(d.rules().iter().any(|r| r.id == "gitleaks-gitlab-pat"));
     assert!(d.warnings()[0].contains("gitlab-pat"), "{:?}", d.warnings());
     let text = "[extend]\ndisabledRules = [\"gitlab-pat\"]\n";
-    let d = Detector::new(&Policy { rule_files: vec![("g.toml".into(), text.into())], ..Policy::default() }).unwrap();
+    let d = Detector::new(&Policy { rule_files: vec![("g.toml".into(), text.into())], ..Policy::default() })
+        .unwrap();
     assert!(!d.rules().iter().any(|r| r.id == "gitlab-pat") && d.warnings().is_empty());
 }
 
 #[test]
 fn files_that_extend_files() {
     let files = |path: &str| match path {
-        "conf/base.toml" => Ok("[extend]\npath = \"more/deep.toml\"\n[[rules]]\nid = \"a\"\nregex = 'aa_[0-9]{4}'\n\
-             keywords = [\"aa_\"]\n[[rules]]\nid = \"gone\"\nregex = 'gg_[0-9]{4}'\n".to_owned()),
+        "conf/base.toml" => {
+            Ok("[extend]\npath = \"more/deep.toml\"\n[[rules]]\nid = \"a\"\nregex = 'aa_[0-9]{4}'\n\
+             keywords = [\"aa_\"]\n[[rules]]\nid = \"gone\"\nregex = 'gg_[0-9]{4}'\n"
+                .to_owned())
+        }
         "conf/more/deep.toml" => Ok("[[rules]]\nid = \"b\"\nregex = 'bb_[0-9]{4}'\n".to_owned()),
         "conf/loop.toml" => Ok("[extend]\npath = \"../conf/./me.toml\"".to_owned()),
         "conf/1.toml" | "conf/2.toml" | "conf/3.toml" => {
@@ -231,7 +237,10 @@ fn hostile_files_are_refused_in_one_sentence() {
         (own(&format!("pattern = '{}a{}'", "(".repeat(1000), ")".repeat(1000))), "nest"),
     ] {
         let error = error(&text);
-        assert!(error.contains(want) && error.starts_with("mine.toml: ") && !error.contains('\n'), "{text}\n{error}");
+        assert!(
+            error.contains(want) && error.starts_with("mine.toml: ") && !error.contains('\n'),
+            "{text}\n{error}"
+        );
     }
 }
 
@@ -277,7 +286,8 @@ fn own_placeholders_are_no_secrets() {
         "[[rule]]\nid = \"w\"\nname = \"W\"\nlabel = \"W\"\npattern = '[A-Z]{5,}'\n\
          [[rule]]\nid = \"v\"\nname = \"V\"\nlabel = \"V\"\npattern = '= *(\\S+)'",
     );
-    for text in ["[TOKEN:REDACTED]", "= [TOKEN:REDACTED]", "= [API_KEY:3f9a12c4]", "x [PASSWORD:REDACTED] y"] {
+    for text in ["[TOKEN:REDACTED]", "= [TOKEN:REDACTED]", "= [API_KEY:3f9a12c4]", "x [PASSWORD:REDACTED] y"]
+    {
         assert_eq!(values(&d, text), Vec::<&str>::new(), "{text}");
     }
     assert_eq!(values(&d, "HELLO [x]"), ["HELLO"]);
@@ -304,9 +314,8 @@ fn naive(text: &[u8]) -> Vec<bool> {
         let mut start = 0;
         for line in text.split_inclusive(|&b| b == b'\n') {
             let end = start + line.len() - usize::from(line.ends_with(b"\n"));
-            let has = |w: &&str| {
-                text[start..end].windows(w.len()).any(|t| t.eq_ignore_ascii_case(w.as_bytes()))
-            };
+            let has =
+                |w: &&str| text[start..end].windows(w.len()).any(|t| t.eq_ignore_ascii_case(w.as_bytes()));
             if words.is_empty() || words.iter().any(has) {
                 let whole = if feeds { text } else { &text[..end] };
                 let mut at = start - usize::from(feeds && start > 0);

@@ -1,8 +1,11 @@
 //! tmp
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
+use ctxproto_redact::{
+    Format, Options, Redactor,
+    detect::{Detector, Pii, Policy},
+};
 use std::io::{Read, Write};
 use std::sync::Arc;
-use ctxproto_redact::{Format, Options, Redactor, detect::{Detector, Pii, Policy}};
 fn main() {
     let all = std::env::args().any(|a| a == "--all");
     let policy = Policy { pii: if all { Pii::All } else { Pii::Dangerous }, ..Policy::default() };
@@ -14,7 +17,10 @@ fn main() {
         match r.redact(t, Format::Auto) {
             Some(x) => {
                 out.write_all(&x.text).unwrap();
-                for f in x.findings { write!(out, "\x01{}:{}:{}", r.detector().rules()[usize::from(f.rule)].id, f.start, f.end).unwrap(); }
+                for f in x.findings {
+                    write!(out, "\x01{}:{}:{}", r.detector().rules()[usize::from(f.rule)].id, f.start, f.end)
+                        .unwrap();
+                }
             }
             None => out.write_all(t).unwrap(),
         }

@@ -25,7 +25,14 @@ const MASK: &[u8] = b"********";
 
 impl Placeholder {
     /// Appends what replaces `value`. `digest` is its keyed hash, `public` the length of its public prefix.
-    pub(crate) fn write(&self, out: &mut Vec<u8>, label: &str, value: &[u8], public: usize, digest: impl Fn() -> [u8; 8]) {
+    pub(crate) fn write(
+        &self,
+        out: &mut Vec<u8>,
+        label: &str,
+        value: &[u8],
+        public: usize,
+        digest: impl Fn() -> [u8; 8],
+    ) {
         match self {
             Self::Label => {
                 out.push(b'[');

@@ -66,7 +66,9 @@ impl Vault {
             if open < at {
                 continue;
             }
-            if let Some((value, end)) = name(&text[open..]).and_then(|(id, len)| Some((values.get(&id)?, open + len))) {
+            if let Some((value, end)) =
+                name(&text[open..]).and_then(|(id, len)| Some((values.get(&id)?, open + len)))
+            {
                 out.extend_from_slice(&text[at..open]);
                 out.extend_from_slice(value);
                 at = end;

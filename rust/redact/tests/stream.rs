@@ -46,7 +46,8 @@ const PATTERNS: &str = r#"
 
 fn random(len: usize, alphabet: &'static str) -> impl Strategy<Value = String> {
     let bytes = alphabet.as_bytes();
-    prop::collection::vec(0..bytes.len(), len).prop_map(move |v| v.into_iter().map(|i| char::from(bytes[i])).collect())
+    prop::collection::vec(0..bytes.len(), len)
+        .prop_map(move |v| v.into_iter().map(|i| char::from(bytes[i])).collect())
 }
 
 const ALNUM: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -54,13 +55,70 @@ const ALNUM: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 /// Pieces of text with which findings are made, broken and nearly made.
 fn fragment() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
-        "password", "=", ": ", "\"", "'", "\\\"", " ", "\n", "\r\n", "\\n", "token", "api_key", "://", "user:", "@",
-        "example.com", "ghp_", "sk-", "AKIA", "xoxb-", "SG.", ".", ",", ";", "&", "-----BEGIN RSA PRIVATE KEY-----",
-        "-----END RSA PRIVATE KEY-----", "----", "Authorization: ", "Bearer ", "Basic ", "Cookie: a=", "4111 1111 ",
-        "4111111111111111", "123-45-6789", "219-09-9999", "GB82 WEST 1234 5698 7654 32", "eyJ", "\u{200b}",
-        "\u{1b}[31m", "%2D", "\\u002d", "&#45;", "ｇｈｐ", "日本語", "é", "{", "}", "[", "]", ">", "<password>",
-        "</password>", "$2b$10$", "10.0.0.1", "+1 555 123 4567", "correct horse ", "battery", "datadog ", "\t", "()",
-        "hunter2", "machine x login y ", "PuTTY-User-Key-File-2: x\nPrivate-Lines: 1\n",
+        "password",
+        "=",
+        ": ",
+        "\"",
+        "'",
+        "\\\"",
+        " ",
+        "\n",
+        "\r\n",
+        "\\n",
+        "token",
+        "api_key",
+        "://",
+        "user:",
+        "@",
+        "example.com",
+        "ghp_",
+        "sk-",
+        "AKIA",
+        "xoxb-",
+        "SG.",
+        ".",
+        ",",
+        ";",
+        "&",
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "-----END RSA PRIVATE KEY-----",
+        "----",
+        "Authorization: ",
+        "Bearer ",
+        "Basic ",
+        "Cookie: a=",
+        "4111 1111 ",
+        "4111111111111111",
+        "123-45-6789",
+        "219-09-9999",
+        "GB82 WEST 1234 5698 7654 32",
+        "eyJ",
+        "\u{200b}",
+        "\u{1b}[31m",
+        "%2D",
+        "\\u002d",
+        "&#45;",
+        "ｇｈｐ",
+        "日本語",
+        "é",
+        "{",
+        "}",
+        "[",
+        "]",
+        ">",
+        "<password>",
+        "</password>",
+        "$2b$10$",
+        "10.0.0.1",
+        "+1 555 123 4567",
+        "correct horse ",
+        "battery",
+        "datadog ",
+        "\t",
+        "()",
+        "hunter2",
+        "machine x login y ",
+        "PuTTY-User-Key-File-2: x\nPrivate-Lines: 1\n",
     ])
     .prop_map(str::to_owned);
     prop_oneof![
@@ -80,7 +138,11 @@ fn whole(redactor: &Redactor, text: &[u8]) -> (Vec<u8>, Vec<(usize, usize, u16, 
     }
 }
 
-fn streamed(redactor: &Arc<Redactor>, text: &[u8], cuts: &[usize]) -> (Vec<u8>, Vec<(usize, usize, u16, usize)>) {
+fn streamed(
+    redactor: &Arc<Redactor>,
+    text: &[u8],
+    cuts: &[usize],
+) -> (Vec<u8>, Vec<(usize, usize, u16, usize)>) {
     let mut stream = redactor.stream(Format::Auto);
     let mut out = vec![];
     let mut at = 0;

@@ -92,7 +92,11 @@ impl JsonPath {
         match b {
             b'{' | b'[' if self.stack.len() < DEPTH => {
                 let object = b == b'{';
-                self.stack.push(if object { Frame::Object { key: vec![] } } else { Frame::Array { index: 0 } });
+                self.stack.push(if object {
+                    Frame::Object { key: vec![] }
+                } else {
+                    Frame::Array { index: 0 }
+                });
                 self.state = State::Between { key: object };
             }
             b'}' | b']' if !self.stack.is_empty() => {
@@ -143,12 +147,13 @@ impl JsonPath {
                 }
                 Frame::Object { key } => {
                     let key = String::from_utf8_lossy(key);
-                    let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-$@".contains(c));
-                    if !plain {
-                        let _ = write!(path, "[\"{key}\"]");
-                    } else {
+                    let plain =
+                        !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-$@".contains(c));
+                    if plain {
                         let dot = if path.is_empty() { "" } else { "." };
                         let _ = write!(path, "{dot}{key}");
+                    } else {
+                        let _ = write!(path, "[\"{key}\"]");
                     }
                 }
             }
