@@ -1,14 +1,16 @@
 //! A compiled policy: what callers hold.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use regex::bytes::Regex;
 
 use crate::engine::{Candidate, Engine, Parsers};
+use crate::gitleaks::Loaded;
 use crate::index::Index;
 use crate::keys;
 use crate::known::Known;
 use crate::masks::{Beginnings, Level, Stems};
+use crate::pattern::Patterns;
 use crate::policy::{Pii, Policy, PolicyError};
 use crate::rule::{self, Parsed, RuleInfo};
 use crate::triggers::Wanted;
@@ -48,10 +50,14 @@ pub struct Part<'a> {
 pub struct Detector {
     rules: Vec<RuleInfo>,
     warnings: Vec<String>,
-    engine: Engine,
+    pub(crate) engine: Engine,
     known: Option<Known>,
+    patterns: Option<Patterns>,
     allow: Allowed,
 }
+
+/// Rules are numbered in 16 bits; known values need some too.
+const MAX_RULES: usize = 60_000;
 
 #[derive(Debug, Default)]
 struct Allowed {
@@ -63,10 +69,20 @@ struct Allowed {
 
 impl Detector {
     /// How many bytes before an undecided place a scan may need.
-    pub const LOOK_BACK: usize = crate::engine::BACK;
+    pub const LOOK_BACK: usize = crate::engine::BACK + crate::pattern::BACK;
 
-    /// Compiles a policy.
+    /// Compiles a policy whose rule files stand for themselves.
     pub fn new(policy: &Policy) -> Result<Self, PolicyError> {
+        Self::with_files(policy, &|_| Err("no files are read here".into()))
+    }
+
+    /// Compiles a policy. `read` gives the text of a file that a gitleaks file extends, by its path: this crate itself
+    /// reads none.
+    pub fn with_files(
+        policy: &Policy,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Self, PolicyError> {
+        let mut warnings = vec![];
         let mut parsed: Vec<Parsed> = vec![];
         if !policy.no_builtin {
             for (source, text) in rule::FILES {
@@ -74,7 +90,16 @@ impl Detector {
             }
         }
         for (source, text) in &policy.rule_files {
-            parsed.extend(rule::parse(source, text, true)?);
+            let mut file = rule::load(source, text, read)?;
+            rename(source, &mut file, &parsed);
+            for id in &file.disabled {
+                if !rule::is_builtin(id) {
+                    file.warnings.push(format!("{source}: disabledRules names {id:?}, which is no rule"));
+                }
+                parsed.retain(|p| p.info.id != *id || p.info.source == *source);
+            }
+            parsed.append(&mut file.rules);
+            warnings.append(&mut file.warnings);
         }
         let mut seen = HashMap::new();
         for p in &parsed {
@@ -92,11 +117,22 @@ impl Detector {
         let mut shapes = vec![];
         let mut parsers = Parsers::default();
         let mut known_rule = None;
+        let mut patterns = vec![];
+        if parsed.len() > MAX_RULES {
+            return Err(PolicyError::new(format!(
+                "there are {} rules; the most is {MAX_RULES}",
+                parsed.len()
+            )));
+        }
         for p in parsed {
             let n = rules.len() as u16;
             for mut shape in p.shapes {
                 shape.rule = n;
                 shapes.push(shape);
+            }
+            if let Some(mut pattern) = p.pattern {
+                pattern.rule = n;
+                patterns.push(pattern);
             }
             match p.parser.as_deref() {
                 Some("known") => known_rule = Some(n),
@@ -124,17 +160,17 @@ impl Detector {
             literals: Stems::new(&index.starts.list, false),
         };
         let engine = Engine { level: Level::detect(), index, stems, wanted, parsers };
-        let patterns = policy.allow.patterns.iter().map(|p| {
+        let allowed = policy.allow.patterns.iter().map(|p| {
             Regex::new(&format!("^(?:{p})$"))
                 .map_err(|e| PolicyError::new(format!("allow pattern {p:?}: {e}")))
         });
         let allow = Allowed {
             values: policy.allow.values.clone(),
-            patterns: patterns.collect::<Result<_, _>>()?,
+            patterns: allowed.collect::<Result<_, _>>()?,
             keys: policy.allow.keys.iter().map(|k| k.to_ascii_lowercase().into_bytes()).collect(),
             inline: policy.allow.inline,
         };
-        Ok(Self { rules, warnings: vec![], engine, known, allow })
+        Ok(Self { rules, warnings, engine, known, patterns: Patterns::new(patterns)?, allow })
     }
 
     /// A rule of its own for each label of the known values.
@@ -201,6 +237,9 @@ impl Detector {
         if let Some(known) = &self.known {
             done = done.min(known.scan(window, part.from, &mut candidates));
         }
+        if let Some(patterns) = &self.patterns {
+            done = done.min(patterns.scan(window, part.from, &mut candidates));
+        }
         for c in candidates {
             if self.keep(window, &c) {
                 out.push(Match {
@@ -258,6 +297,22 @@ impl Detector {
         let rule = if skip > 0 { parsers.authorization } else { parsers.of(kind) }?;
         let c = Candidate { start: skip, end: value.len(), rule, rank: 0, public: 0 };
         self.keep(Window::whole(value), &c).then_some((rule, skip))
+    }
+}
+
+/// Gives rules of a gitleaks file that have the id of one before a name of their own: both stay.
+fn rename(source: &str, file: &mut Loaded, before: &[Parsed]) {
+    let ids: HashSet<&str> = before.iter().map(|p| p.info.id.as_str()).collect();
+    let mut renamed = vec![];
+    for rule in file.rules.iter_mut().filter(|r| r.gitleaks && ids.contains(r.info.id.as_str())) {
+        let id = format!("gitleaks-{}", rule.info.id);
+        renamed.push(std::mem::replace(&mut rule.info.id, id));
+    }
+    if !renamed.is_empty() {
+        file.warnings.push(format!(
+            "{source}: rules that have the id of another are called gitleaks-… here: {}",
+            renamed.join(", ")
+        ));
     }
 }
 

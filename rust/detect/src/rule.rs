@@ -3,6 +3,8 @@
 use serde::Deserialize;
 
 use crate::checks::{self, Check};
+use crate::gitleaks::{self, Loaded, Read};
+use crate::pattern::{Pattern, Spec};
 use crate::policy::PolicyError;
 use crate::shape::Shape;
 
@@ -109,6 +111,9 @@ struct Entry {
     default: bool,
     #[serde(default)]
     priority: i8,
+    keywords: Option<Vec<String>>,
+    secret_group: Option<usize>,
+    entropy: Option<f64>,
 }
 
 /// One rule of a file, parsed.
@@ -118,13 +123,38 @@ pub(crate) struct Parsed {
     pub(crate) default: bool,
     pub(crate) shapes: Vec<ShapeRule>,
     pub(crate) parser: Option<String>,
-    pub(crate) pattern: Option<String>,
+    pub(crate) pattern: Option<Pattern>,
+    /// It came in gitleaks' form.
+    pub(crate) gitleaks: bool,
 }
 
 /// Reads a rule file in ctxproto's own form.
 pub(crate) fn parse(source: &str, text: &str, user: bool) -> Result<Vec<Parsed>, PolicyError> {
-    let file: File = toml::from_str(text).map_err(|e| PolicyError::new(format!("{source}: {e}")))?;
+    let file: File = toml::from_str(text).map_err(|e| toml_error(source, text, &e))?;
     file.rule.into_iter().map(|entry| parse_entry(source, entry, user)).collect()
+}
+
+/// Reads a user's rule file, ours or gitleaks'.
+pub(crate) fn load(source: &str, text: &str, read: Read<'_>) -> Result<Loaded, PolicyError> {
+    let table: toml::Table = text.parse().map_err(|e| toml_error(source, text, &e))?;
+    if gitleaks::is_gitleaks(&table) {
+        return gitleaks::load(source, table, read);
+    }
+    Ok(Loaded { rules: parse(source, text, true)?, ..Loaded::default() })
+}
+
+/// Whether a built-in rule has this id.
+pub(crate) fn is_builtin(id: &str) -> bool {
+    let line = format!("\nid = {id:?}\n");
+    FILES.iter().any(|(_, text)| text.contains(&line))
+}
+
+/// What is wrong with a file, and in which line.
+pub(crate) fn toml_error(source: &str, text: &str, error: &toml::de::Error) -> PolicyError {
+    let at = error.span().map_or(0, |s| s.start.min(text.len()));
+    let line = text.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
+    let message = error.message().lines().collect::<Vec<_>>().join(" ");
+    PolicyError::new(format!("{source}: line {line}: {message}"))
 }
 
 fn parse_entry(source: &str, entry: Entry, user: bool) -> Result<Parsed, PolicyError> {
@@ -192,6 +222,30 @@ fn parse_entry(source: &str, entry: Entry, user: bool) -> Result<Parsed, PolicyE
     if let Some(word) = entry.near.iter().find(|w| w.len() < 3) {
         return Err(fail(format!("near word {word:?} is too short; the least is 3 letters")));
     }
+    let extras = [entry.keywords.is_some(), entry.secret_group.is_some(), entry.entropy.is_some()];
+    if entry.pattern.is_none() && extras.contains(&true) {
+        return Err(fail("keywords, secret_group and entropy belong to a pattern".into()));
+    }
+    let shaped = [
+        !entry.near.is_empty(),
+        entry.case.is_some(),
+        entry.check.is_some(),
+        entry.random.is_some(),
+        entry.priority != 0,
+    ];
+    if entry.pattern.is_some() && shaped.contains(&true) {
+        return Err(fail("near, case, check, random and priority belong to a shape".into()));
+    }
+    let pattern = entry.pattern.as_ref().map(|regex| {
+        Pattern::new(Spec {
+            regex: regex.clone(),
+            keywords: entry.keywords.unwrap_or_default(),
+            group: entry.secret_group,
+            entropy: entry.entropy.unwrap_or(0.0),
+            ..Spec::default()
+        })
+    });
+    let pattern = pattern.transpose().map_err(&fail)?;
     let form = match (&entry.parser, &entry.pattern) {
         (Some(p), _) => vec![format!("parser {p}")],
         (_, Some(p)) => vec![p.clone()],
@@ -211,6 +265,7 @@ fn parse_entry(source: &str, entry: Entry, user: bool) -> Result<Parsed, PolicyE
         default: entry.default,
         shapes: compiled,
         parser: entry.parser,
-        pattern: entry.pattern,
+        pattern,
+        gitleaks: false,
     })
 }

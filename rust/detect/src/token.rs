@@ -274,7 +274,7 @@ impl Scan<'_, '_> {
                     let (from, source) = map[map.len() - 1];
                     // All of the last piece, and a piece that is no word of its own.
                     let fits = hit.end > from && accepts(rule, &text, &hit);
-                    let certain = matched == 0 && hit.end - from >= 1;
+                    let certain = matched == 0;
                     if fits && (certain || continues(&text[from..hit.end])) {
                         let end = source + (hit.end - from);
                         let public = if hit.secret.0 == 0 { hit.body } else { 0 };

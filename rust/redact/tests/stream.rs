@@ -10,11 +10,39 @@ use proptest::prelude::*;
 
 static REDACTORS: LazyLock<Vec<Arc<Redactor>>> = LazyLock::new(|| {
     let known = vec![("SECRET".to_owned(), b"correct horse battery".to_vec())];
-    [Policy::default(), Policy { pii: Pii::All, known_values: known, ..Policy::default() }]
-        .iter()
-        .map(|policy| Arc::new(Redactor::new(Arc::new(Detector::new(policy).unwrap()), Options::default())))
-        .collect()
+    [
+        Policy::default(),
+        Policy { pii: Pii::All, known_values: known, ..Policy::default() },
+        Policy { rule_files: vec![("patterns.toml".into(), PATTERNS.into())], ..Policy::default() },
+    ]
+    .iter()
+    .map(|policy| Arc::new(Redactor::new(Arc::new(Detector::new(policy).unwrap()), Options::default())))
+    .collect()
 });
+
+/// Patterns that need the line, what stands before it, and what follows it.
+const PATTERNS: &str = r#"
+    [[rules]]
+    id = "team"
+    regex = '(?i)token[^=]{0,8}=\s*["\x27]?([^\s"\x27]{4,20})'
+    keywords = ["token"]
+    [[rules]]
+    id = "block"
+    regex = '-----BEGIN [\s\S]{2,400}?battery'
+    [[rules]]
+    id = "line"
+    regex = '^.*hunter2.*$'
+    [[rules]]
+    id = "any"
+    regex = '\b[0-9a-f]{30}'
+    [[rules]]
+    id = "edge"
+    regex = '\n\.[\s\S]{3}'
+    keywords = ["."]
+    [rules.allowlist]
+    regexTarget = "line"
+    regexes = ["user:"]
+"#;
 
 fn random(len: usize, alphabet: &'static str) -> impl Strategy<Value = String> {
     let bytes = alphabet.as_bytes();
@@ -146,6 +174,23 @@ proptest! {
                 (String::from_utf8_lossy(&got.0), &got.1), (String::from_utf8_lossy(&want.0), &want.1),
                 "byte by byte {:?}", String::from_utf8_lossy(&text)
             );
+        }
+    }
+
+    /// Lines of more than 4 KiB are taken in parts, which must not depend on the pieces either.
+    #[test]
+    fn long_lines_in_pieces(parts in prop::collection::vec(fragment(), 1..12), gap in 3900..4200usize, cut in 1..9000usize) {
+        let text = parts.join(&".,".repeat(gap / 2)).into_bytes();
+        for redactor in REDACTORS.iter() {
+            let want = whole(redactor, &text);
+            for step in [cut, 1000] {
+                let cuts: Vec<usize> = (1..).map(|i| i * step).take_while(|&c| c < text.len()).collect();
+                let got = streamed(redactor, &text, &cuts);
+                prop_assert_eq!(
+                    (String::from_utf8_lossy(&got.0), &got.1), (String::from_utf8_lossy(&want.0), &want.1),
+                    "pieces of {}, gap {}, {:?}", step, gap, parts
+                );
+            }
         }
     }
 

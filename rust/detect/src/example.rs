@@ -1,0 +1,140 @@
+//! Rules tested against themselves: tokens generated from their shapes must be found, and near misses must not.
+
+use crate::detector::{Detector, Part};
+use crate::rule::ShapeRule;
+use crate::shape::Hit;
+use crate::token::accepts;
+use crate::window::Window;
+
+/// Examples drawn for each shape of a rule under test.
+const EXAMPLES: u64 = 20;
+/// How often an example is drawn until the rule takes it: an even draw may look written, or like a stand-in.
+const DRAWS: usize = 200;
+
+/// Numbers that look random and are always the same (splitmix64, of Steele, Lea and Flood).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % n as u64) as usize
+    }
+}
+
+/// What stands before and after an example.
+type Carrier = (String, &'static str);
+
+impl Detector {
+    /// A token of the rule's shape, with its checksum, the same for the same seed; `None` if the rule has no shape.
+    /// A rule with context words needs one of them before the token.
+    pub fn example(&self, rule: u16, seed: u64) -> Option<Vec<u8>> {
+        let shapes: Vec<&ShapeRule> = self.shapes(rule).collect();
+        let shape = shapes.get(seed as usize % shapes.len().max(1))?;
+        draw(shape, seed).map(|(token, _)| token)
+    }
+
+    /// Tests a rule against examples of its shapes and near misses; without shapes there is nothing to test. The error
+    /// says what was wrong, and never anything of an example.
+    pub fn self_test(&self, rule: u16) -> Result<(), String> {
+        let shapes: Vec<&ShapeRule> = self.shapes(rule).collect();
+        for (n, shape) in shapes.iter().enumerate() {
+            let form = self.rules()[usize::from(rule)].form.get(n).map_or("", String::as_str);
+            for seed in 0..EXAMPLES {
+                self.test_shape(shape, seed, shapes.len() == 1)
+                    .map_err(|what| format!("shape {form:?}: {what}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn shapes(&self, rule: u16) -> impl Iterator<Item = &ShapeRule> {
+        self.engine.index.rules.iter().filter(move |s| s.rule == rule)
+    }
+
+    fn test_shape(&self, shape: &ShapeRule, seed: u64, alone: bool) -> Result<(), String> {
+        let Some((token, hit)) = draw(shape, seed) else {
+            return Err(format!("in {DRAWS} draws there is no example that the rule takes"));
+        };
+        for (before, after) in carriers(shape, seed) {
+            let at = before.len();
+            let text = [before.as_bytes(), &token, after.as_bytes()].concat();
+            let (start, end) = (at + hit.secret.0, at + hit.secret.1);
+            if !self.scan(&text).iter().any(|m| m.start <= start && m.end >= end) {
+                return Err(format!("example {seed} is not found in {before}…{after}"));
+            }
+        }
+        let mut blank = token.clone();
+        blank[hit.body.clamp(hit.secret.0, hit.secret.1)..hit.secret.1].fill(b'x');
+        if blank != token && self.finds(shape, &blank) {
+            return Err(format!("example {seed} with x for its body is found"));
+        }
+        let fixed = shape.shape.min_len() == shape.shape.max_len();
+        if fixed && alone && shape.near.is_empty() && self.finds(shape, &token[..token.len() - 1]) {
+            return Err(format!("example {seed} without its last character is found"));
+        }
+        Ok(())
+    }
+
+    /// Whether the rule finds anything of `token` in quotes.
+    fn finds(&self, shape: &ShapeRule, token: &[u8]) -> bool {
+        let word = shape.near.first().map_or("", String::as_str);
+        let text = [word.as_bytes(), b" = \"", token, b"\"\n"].concat();
+        let mut found = vec![];
+        self.scan_part(Part { bytes: &text, from: 0, offset: 0, ended: true }, &mut found);
+        found.iter().any(|m| m.rule == shape.rule)
+    }
+}
+
+/// An example that the rule by itself takes, and how it matches.
+fn draw(rule: &ShapeRule, seed: u64) -> Option<(Vec<u8>, Hit)> {
+    let mut random = Random(seed);
+    (0..DRAWS).find_map(|_| {
+        let mut token = rule.shape.generate(&mut |n| random.below(n));
+        if let Some(check) = rule.check {
+            (check.complete)(&mut token);
+            if !(check.verify)(&token) {
+                return None;
+            }
+        }
+        let hit = rule.shape.matches(Window::whole(&token), 0, false).ok().flatten()?;
+        (hit.end == token.len() && accepts(rule, &token, &hit)).then_some((token, hit))
+    })
+}
+
+/// Where a token of the rule is looked for.
+fn carriers(rule: &ShapeRule, seed: u64) -> Vec<Carrier> {
+    if rule.shape.prefixes().iter().any(|p| crate::index::find(p, b"://").is_some()) {
+        return vec![(String::new(), ""), ("see ".into(), " now"), ("\"".into(), "\"")];
+    }
+    let words = &rule.near;
+    let word = if words.is_empty() { "" } else { &words[seed as usize % words.len()] };
+    let dash = if word.is_empty() { "" } else { "_" };
+    vec![
+        (format!("{word}{dash}KEY="), "\n"),
+        (format!("{{\"{word}{dash}value\": \""), "\"}"),
+        (format!("{word} Bearer "), "\r\n"),
+        (format!("GET https://host.test/v1?{word}{dash}k="), "&page=2 HTTP/1.1"),
+        (format!("密钥{word}{}", if word.is_empty() { "" } else { "=" }), "密钥"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Pii, Policy};
+
+    #[test]
+    fn every_built_in_rule_finds_its_examples() {
+        let detector =
+            Detector::new(&Policy { pii: Pii::All, ..Policy::default() }).expect("built-in rules compile");
+        let failed: Vec<String> = (0..detector.rules().len() as u16)
+            .filter_map(|n| {
+                detector.self_test(n).err().map(|e| format!("{}: {e}", detector.rules()[usize::from(n)].id))
+            })
+            .collect();
+        assert!(failed.is_empty(), "{} of {}\n{}", failed.len(), detector.rules().len(), failed.join("\n"));
+    }
+}
