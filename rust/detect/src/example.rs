@@ -111,6 +111,12 @@ fn carriers(rule: &ShapeRule, seed: u64) -> Vec<Carrier> {
     }
     let words = &rule.near;
     let word = if words.is_empty() { "" } else { &words[seed as usize % words.len()] };
+    // Words with the signs of their notation say where the token stands.
+    if word.ends_with('"') {
+        return vec![(format!("{{{word}: \""), "\"}"), (format!("{word}:\""), "\",")];
+    } else if word.ends_with([':', '=']) {
+        return vec![(word.to_owned(), "\n"), (format!("{word} "), " ")];
+    }
     let dash = if word.is_empty() { "" } else { "_" };
     vec![
         (format!("{word}{dash}KEY="), "\n"),
