@@ -60,8 +60,8 @@ impl Redactor {
             "hash" => Placeholder::Hash,
             other => return Err(errors::input(format!("no placeholder style {other:?}"))),
         };
-        let detector =
-            enter::detached(py, || Detector::with_files(&policy, &read))?.map_err(|error| errors::policy(&error))?;
+        let detector = enter::detached(py, || Detector::with_files(&policy, &read))?
+            .map_err(|error| errors::policy(&error))?;
         let names = Arc::new(Names::new(py, detector.rules()));
         let engine = Arc::new(Engine::new(Arc::new(detector), Options { placeholder, key }));
         Ok(Self { engine, names })
@@ -251,7 +251,11 @@ pub(crate) fn rules_test(py: Python<'_>, redactor: &Bound<'_, Redactor>) -> PyRe
 /// Up to `count` tokens of the shapes of the rule with this id, made from 0, 1, 2, ... and always the same; none for
 /// rules without shapes. Raises `InputError` if there is no such active rule.
 #[pyfunction]
-pub(crate) fn rule_examples(redactor: &Bound<'_, Redactor>, rule: &str, count: u64) -> PyResult<Vec<Vec<u8>>> {
+pub(crate) fn rule_examples(
+    redactor: &Bound<'_, Redactor>,
+    rule: &str,
+    count: u64,
+) -> PyResult<Vec<Vec<u8>>> {
     let detector = redactor.get().engine.detector();
     let n = detector.rules().iter().position(|r| r.id == rule);
     let n = n.ok_or_else(|| errors::input(format!("there is no active rule {rule:?}")))?;
