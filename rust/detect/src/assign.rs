@@ -229,7 +229,7 @@ impl Scan<'_, '_> {
             let Some(value) = self.value(Sign::Blank, at + 4)? else { return Ok(()) };
             let pair = &window.text[value.start..value.end];
             if let Some(colon) = memchr::memchr(b':', pair).filter(|i| *i > 0 && !pair.ends_with(b":")) {
-                return self.judge_and_push(
+                self.judge_and_push(
                     Kind::Password,
                     Sign::Blank,
                     Value { start: value.start + colon + 1, ..value },
@@ -302,13 +302,14 @@ impl Scan<'_, '_> {
     /// The value of a key of this kind, at `at` or after the blanks there.
     fn assigned(&mut self, kind: Kind, sign: Sign, at: usize) -> Look<()> {
         let Some(value) = self.value(sign, at)? else { return Ok(()) };
-        self.judge_and_push(kind, sign, value)
+        self.judge_and_push(kind, sign, value);
+        Ok(())
     }
 
-    fn judge_and_push(&mut self, kind: Kind, sign: Sign, value: Value) -> Look<()> {
+    fn judge_and_push(&mut self, kind: Kind, sign: Sign, value: Value) {
         let text = self.window.text;
         let bytes = &text[value.start..value.end];
-        let Some(rule) = self.engine.parsers.of(kind) else { return Ok(()) };
+        let Some(rule) = self.engine.parsers.of(kind) else { return };
         // A value may carry a scheme: `token: Bearer x`.
         if let Some(skip) = scheme_len(bytes) {
             let rest = &bytes[skip..];
@@ -316,7 +317,7 @@ impl Scan<'_, '_> {
             {
                 self.push(rule, rank::HEADER, value.start + skip, value.end, 0);
             }
-            return Ok(());
+            return;
         }
         // A literal that a secret is compared with, or given to in a block of credentials, is one.
         let kind = if sign == Sign::Compare && kind == Kind::Secret { Kind::Password } else { kind };
@@ -328,7 +329,6 @@ impl Scan<'_, '_> {
         {
             self.push(rule, rank::KEYED, value.start, value.end, 0);
         }
-        Ok(())
     }
 
     /// Reads the value that begins at `at`.
@@ -763,14 +763,15 @@ fn is_name(value: &[u8]) -> bool {
     short && value.iter().all(|&b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'-' | b'.' | b':' | b'/'))
 }
 
+/// Words that sentences have and passphrases rarely.
+const COMMON: &[&str] = &[
+    "the", "your", "for", "is", "to", "of", "and", "must", "please", "enter", "a", "an", "in", "not", "with",
+    "user", "this", "that", "are", "has", "have", "be", "or", "should", "invalid", "wrong", "does", "cannot",
+];
+
 /// A blank-separated text of several words.
 fn is_sentence(value: &[u8]) -> bool {
     let words: Vec<&[u8]> = value.split(|&b| b == b' ').filter(|w| !w.is_empty()).collect();
-    const COMMON: &[&str] = &[
-        "the", "your", "for", "is", "to", "of", "and", "must", "please", "enter", "a", "an", "in", "not",
-        "with", "user", "this", "that", "are", "has", "have", "be", "or", "should", "invalid", "wrong",
-        "does", "cannot",
-    ];
     words.len() > 8
         || words.len() >= 2
             && words.iter().any(|w| COMMON.iter().any(|c| w.eq_ignore_ascii_case(c.as_bytes())))

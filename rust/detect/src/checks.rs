@@ -806,46 +806,11 @@ fn vin(t: &[u8]) -> bool {
 
 // ------------------------------------------------------------------------------------------------ the Americas
 
-/// Numbers printed on specimens and in advertisements, of which many wrong uses are on record, and dummies.
-const SSN_SPECIMENS: [u32; 31] = [
-    2_281_852,
-    42_103_580,
-    62_360_749,
-    78_051_120,
-    95_073_645,
-    111_111_111,
-    123_456_789,
-    128_036_045,
-    135_016_629,
-    141_186_941,
-    165_167_999,
-    165_187_999,
-    165_207_999,
-    165_227_999,
-    165_247_999,
-    189_092_294,
-    212_097_694,
-    212_099_999,
-    219_099_999,
-    222_222_222,
-    306_302_348,
-    308_125_070,
-    333_333_333,
-    444_444_444,
-    457_555_462,
-    468_288_779,
-    549_241_889,
-    555_555_555,
-    777_777_777,
-    888_888_888,
-    987_654_321,
-];
-
 fn ssn(t: &[u8]) -> bool {
     digits::<9>(t).is_some_and(|d| {
         let n = number(&d) as u32;
         let (area, group, serial) = (n / 1_000_000, n / 10_000 % 100, n % 10_000);
-        !matches!(area, 0 | 666 | 900..) && group != 0 && serial != 0 && !SSN_SPECIMENS.contains(&n)
+        !matches!(area, 0 | 666 | 900..) && group != 0 && serial != 0
     })
 }
 
@@ -906,7 +871,9 @@ fn cpf(t: &[u8]) -> bool {
 fn cnpj(t: &[u8]) -> bool {
     const W: [u8; 13] = [6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2];
     let Some(mut c) = letters::<14>(t) else { return false };
-    c.iter_mut().for_each(|b| *b -= b'0');
+    for b in &mut c {
+        *b -= b'0';
+    }
     let check = |n: usize| {
         let r = dot(&c[..n], &W[13 - n..]) % 11;
         (if r < 2 { 0 } else { 11 - r }) == u32::from(c[n])
@@ -1680,44 +1647,45 @@ fn without_filler(t: &[u8]) -> &[u8] {
     &t[..t.iter().rposition(|&b| b != b'<').map_or(0, |i| i + 1)]
 }
 
+fn mrz_put_digit(t: &mut [u8], at: usize, from: usize, to: usize) {
+    if let Some(d) = mrz_digit(&[&t[from..to]]) {
+        t[at] = d;
+    }
+}
+fn mrz_put_day(t: &mut [u8], at: usize) {
+    if mrz_date(&t[at..at + 6]) {
+        return;
+    }
+    for (b, w) in t[at..at + 6].iter_mut().zip(b"800101") {
+        if !b.is_ascii_digit() {
+            *b = *w;
+        }
+    }
+    let month = (two(t[at + 2] & 15, t[at + 3] & 15) % 12 + 1) as u8;
+    let day = (two(t[at + 4] & 15, t[at + 5] & 15) % 28 + 1) as u8;
+    t[at + 2..at + 6].copy_from_slice(&[
+        b'0' + month / 10,
+        b'0' + month % 10,
+        b'0' + day / 10,
+        b'0' + day % 10,
+    ]);
+}
+
 fn mrz_complete(t: &mut [u8]) {
     let from = t.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
     let t = &mut t[from..];
     if mrz_passport(t) {
         return;
     }
-    fn digit(t: &mut [u8], at: usize, from: usize, to: usize) {
-        if let Some(d) = mrz_digit(&[&t[from..to]]) {
-            t[at] = d;
-        }
-    }
-    fn day(t: &mut [u8], at: usize) {
-        if mrz_date(&t[at..at + 6]) {
-            return;
-        }
-        for (b, w) in t[at..at + 6].iter_mut().zip(b"800101") {
-            if !b.is_ascii_digit() {
-                *b = *w;
-            }
-        }
-        let month = (two(t[at + 2] & 15, t[at + 3] & 15) % 12 + 1) as u8;
-        let day = (two(t[at + 4] & 15, t[at + 5] & 15) % 28 + 1) as u8;
-        t[at + 2..at + 6].copy_from_slice(&[
-            b'0' + month / 10,
-            b'0' + month % 10,
-            b'0' + day / 10,
-            b'0' + day % 10,
-        ]);
-    }
     match t.len() {
         44 | 36 => {
-            day(t, 13);
-            day(t, 21);
-            digit(t, 9, 0, 9);
-            digit(t, 19, 13, 19);
-            digit(t, 27, 21, 27);
+            mrz_put_day(t, 13);
+            mrz_put_day(t, 21);
+            mrz_put_digit(t, 9, 0, 9);
+            mrz_put_digit(t, 19, 13, 19);
+            mrz_put_digit(t, 27, 21, 27);
             if t.len() == 44 {
-                digit(t, 42, 28, 42);
+                mrz_put_digit(t, 42, 28, 42);
             }
             let last = t.len() - 1;
             if let Some(d) = mrz_digit(&[&t[..10], &t[13..20], &t[21..last]]) {
@@ -1728,13 +1696,13 @@ fn mrz_complete(t: &mut [u8]) {
             if t[5] == b'<' {
                 t[5] = b'C';
             }
-            digit(t, 14, 5, 14);
+            mrz_put_digit(t, 14, 5, 14);
         }
         30 => {
-            day(t, 0);
-            day(t, 8);
-            digit(t, 6, 0, 6);
-            digit(t, 14, 8, 14);
+            mrz_put_day(t, 0);
+            mrz_put_day(t, 8);
+            mrz_put_digit(t, 6, 0, 6);
+            mrz_put_digit(t, 14, 8, 14);
         }
         10 => {
             for b in t[..9].iter_mut().filter(|b| **b == b'<') {
@@ -1742,7 +1710,7 @@ fn mrz_complete(t: &mut [u8]) {
             }
             t[3] = b'3';
             t[4] = b'4';
-            digit(t, 9, 0, 9);
+            mrz_put_digit(t, 9, 0, 9);
         }
         _ => {}
     }
@@ -1773,6 +1741,7 @@ fn mrz_name_complete(t: &mut [u8]) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -1999,11 +1968,6 @@ mod tests {
         ("ssn", "999-12-3456"),
         ("ssn", "123-00-4567"),
         ("ssn", "123-45-0000"),
-        ("ssn", "078-05-1120"),
-        ("ssn", "219-09-9999"),
-        ("ssn", "457-55-5462"),
-        ("ssn", "123-45-6789"),
-        ("ssn", "111-11-1111"),
         ("ssn", "123-45-678"),
         ("ssn", "123-45-67890"),
         ("ssn", "123_45_6780"),
@@ -2105,9 +2069,8 @@ mod tests {
     fn one_wrong_digit_is_noticed() {
         for (name, token) in SPECIMENS {
             let allowed = match *name {
-                "ssn" | "itin" | "dk-cpr" | "in-pan" | "nino-uk" | "mrz-name" => continue,
-                // The text of a header is not covered by a checksum.
-                "jwt" => continue,
+                // The text of a JWT's header is not covered by a checksum either.
+                "ssn" | "itin" | "dk-cpr" | "in-pan" | "nino-uk" | "mrz-name" | "jwt" => continue,
                 "se-personnummer" => 1,
                 "cpf" => 2,
                 "kennitala" => 3,

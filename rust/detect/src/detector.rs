@@ -340,8 +340,8 @@ pub fn settle(found: &mut Vec<Match>) {
 
 /// Whether the policy wants this rule.
 fn is_on(policy: &Policy, p: &Parsed) -> bool {
-    let named = |names: &[String]| names.iter().any(|n| *n == p.info.id || *n == p.info.label);
-    if named(&policy.allow.rules) {
+    let listed = |list: &[String]| list.iter().any(|n| *n == p.info.id || *n == p.info.label);
+    if listed(&policy.allow.rules) {
         return false;
     }
     if !p.info.pii {
@@ -351,7 +351,7 @@ fn is_on(policy: &Policy, p: &Parsed) -> bool {
         Pii::Dangerous => p.default,
         Pii::None => false,
         Pii::All => true,
-        Pii::Named(names) => named(names),
+        Pii::Named(names) => listed(names),
     }
 }
 

@@ -17,8 +17,10 @@ impl Scan<'_, '_> {
         let text = window.text;
         if end - start >= 32 && hex_text(&text[start..start + 12]) {
             let stop = window.run(start, &HEX, MAX)?;
-            let plain = hex(&text[start..stop - (stop - start) % 2]);
-            return self.open(start, stop, plain);
+            if let Some(plain) = hex(&text[start..stop - (stop - start) % 2]) {
+                self.open(start, stop, &plain);
+            }
+            return Ok(());
         }
         // The text may have begun before the run, with `+` or `/`.
         let alphabet = BASE64.or(ByteSet::of(b"-_"));
@@ -33,19 +35,20 @@ impl Scan<'_, '_> {
         if stop - from < MIN {
             return Ok(());
         }
-        let plain = base64(&text[from..stop]);
         let padded = window.run(stop, &ByteSet::of(b"="), 2)?;
-        self.open(from, padded, plain)
+        if let Some(plain) = base64(&text[from..stop]) {
+            self.open(from, padded, &plain);
+        }
+        Ok(())
     }
 
-    fn open(&mut self, start: usize, end: usize, plain: Option<Vec<u8>>) -> Look<()> {
-        let Some(plain) = plain else { return Ok(()) };
+    /// Scans what an encoded text says; if it holds something, the whole goes.
+    fn open(&mut self, start: usize, end: usize, plain: &[u8]) {
         let mut inner: Vec<Candidate> = vec![];
-        self.engine.scan(Window::inner(&plain), 0, self.depth + 1, &mut inner);
+        self.engine.scan(Window::inner(plain), 0, self.depth + 1, &mut inner);
         if let Some(best) = inner.iter().max_by_key(|c| c.rank) {
             self.push(best.rule, best.rank, start, end, 0);
         }
-        Ok(())
     }
 }
 

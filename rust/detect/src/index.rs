@@ -169,7 +169,7 @@ impl Index {
             if tail == prefix.len() && body >= RUN {
                 self.inside.insert([prefix[0], prefix[1]], n, 0);
                 self.inside_starts.insert_all(prefix, rule)?;
-            } else if tail < prefix.len() && self.run_after(rule, prefix) >= RUN {
+            } else if tail < prefix.len() && Self::run_after(rule, prefix) >= RUN {
                 let cut = prefix.len() - tail;
                 match cut {
                     1 => (0..=255).for_each(|any| self.before.insert([any, prefix[0]], n, cut)),
@@ -184,7 +184,7 @@ impl Index {
     }
 
     /// The token run that surely follows the last other byte of a prefix.
-    fn run_after(&self, rule: &ShapeRule, prefix: &[u8]) -> usize {
+    fn run_after(rule: &ShapeRule, prefix: &[u8]) -> usize {
         let tail = TOKEN.run_back(prefix);
         match rule.shape.first_class() {
             Some((set, min, _)) if set.is_subset(&TOKEN) => tail + min,

@@ -126,8 +126,6 @@ const KEYED: &[&str] = &[
     "user",
     "customer",
     "webhook",
-    "primary",
-    "secondary",
     "tracking",
     "project",
     "site",
@@ -438,9 +436,8 @@ pub(crate) fn classify(name: &[u8]) -> Option<Kind> {
     let public = (0..last)
         .any(|i| matches!(word(i), "public" | "pub" | "publishable" | "foreign" | "partition" | "sort"));
     if let Some(kind) = match end {
-        "authorization" => Some(Kind::Authorization),
+        "authorization" | "auth" | "basicauth" => Some(Kind::Authorization),
         "cookie" | "cookies" => Some(Kind::Cookie),
-        "auth" | "basicauth" => Some(Kind::Authorization),
         "session" | "cookiejar" => Some(Kind::Token),
         _ => None,
     } {

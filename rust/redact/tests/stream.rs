@@ -131,18 +131,17 @@ fn fragment() -> impl Strategy<Value = String> {
     ]
 }
 
-fn whole(redactor: &Redactor, text: &[u8]) -> (Vec<u8>, Vec<(usize, usize, u16, usize)>) {
+/// The text, and for each finding its place, rule and line.
+type Outcome = (Vec<u8>, Vec<(usize, usize, u16, usize)>);
+
+fn whole(redactor: &Redactor, text: &[u8]) -> Outcome {
     match redactor.redact(text, Format::Auto) {
         Some(r) => (r.text, r.findings.iter().map(|f| (f.start, f.end, f.rule, f.line)).collect()),
         None => (text.to_vec(), vec![]),
     }
 }
 
-fn streamed(
-    redactor: &Arc<Redactor>,
-    text: &[u8],
-    cuts: &[usize],
-) -> (Vec<u8>, Vec<(usize, usize, u16, usize)>) {
+fn streamed(redactor: &Arc<Redactor>, text: &[u8], cuts: &[usize]) -> Outcome {
     let mut stream = redactor.stream(Format::Auto);
     let mut out = vec![];
     let mut at = 0;
