@@ -137,7 +137,7 @@ mod tests {
     use crate::class::TOKEN;
     use crate::policy::{Pii, Policy};
 
-    /// Rules whose examples the engine does not all find, by the reason. A rule that it learns to find goes from here.
+    /// Rules whose examples the engine does not all find: a rule that it learns to find goes from here.
     const MISSED: &[&str] = &[
         "baidu-qianfan-key",
         "fal-key",
