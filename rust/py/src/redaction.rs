@@ -22,12 +22,18 @@ pub(crate) struct Rule {
     source: String,
     /// Personal data rather than a secret.
     pii: bool,
+    /// The shapes, or the pattern, or the name of the parser, as written.
+    form: Vec<String>,
+    /// The context words, one of which must stand before a finding; empty if none need.
+    near: Vec<String>,
+    /// The name of the checksum it carries, if any.
+    check: Option<String>,
 }
 
 impl From<&RuleInfo> for Rule {
     fn from(info: &RuleInfo) -> Self {
-        let RuleInfo { id, label, name, source, pii, .. } = info.clone();
-        Self { id, label, name, source, pii }
+        let RuleInfo { id, label, name, source, pii, form, near, check } = info.clone();
+        Self { id, label, name, source, pii, form, near, check }
     }
 }
 
