@@ -22,12 +22,18 @@ pub(crate) struct Rule {
     source: String,
     /// Personal data rather than a secret.
     pii: bool,
+    /// The shapes, or the parser's name, or the pattern, as written.
+    form: Vec<String>,
+    /// The context words, of which one must be near, if it needs any.
+    near: Vec<String>,
+    /// The checksum's name, if it carries one, or None.
+    check: Option<String>,
 }
 
 impl From<&RuleInfo> for Rule {
     fn from(info: &RuleInfo) -> Self {
-        let RuleInfo { id, label, name, source, pii, .. } = info.clone();
-        Self { id, label, name, source, pii }
+        let RuleInfo { id, label, name, source, pii, form, near, check } = info.clone();
+        Self { id, label, name, source, pii, form, near, check }
     }
 }
 
