@@ -151,6 +151,8 @@ CALLABLES: dict[str, Any] = {
     "BatchProgress": _core.BatchProgress,
     "FileReport": _core.FileReport,
     "run_batch": _core.run_batch,
+    "rules_test": _core.rules_test,
+    "_rule_example": _core._rule_example,
     "run_filter": _core.run_filter,
 }
 

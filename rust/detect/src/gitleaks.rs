@@ -334,7 +334,10 @@ impl List {
             "match" => Target::Match,
             "line" => Target::Line,
             _ => {
-                return Err(format!("regexTarget is {:?}; it can be secret, match or line", self.regextarget));
+                return Err(format!(
+                    "regexTarget is {:?}; it can be secret, match or line",
+                    self.regextarget
+                ));
             }
         };
         if !self.other.is_empty() {

@@ -7,6 +7,7 @@ mod errors;
 mod json;
 mod redaction;
 mod redactor;
+mod rules;
 mod stream;
 mod text;
 mod vault;
@@ -25,6 +26,8 @@ mod _core {
     use crate::redaction::{Finding, Redaction, Rule};
     #[pymodule_export]
     use crate::redactor::Redactor;
+    #[pymodule_export]
+    use crate::rules::{_rule_example, rules_test};
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]
