@@ -12,7 +12,6 @@ const WORDS: &[&str] = &[
     "replaceme",
     "replace_me",
     "replace-me",
-    "redacted",
     "your_",
     "your-",
     "yourtoken",
@@ -37,8 +36,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// What no real body contains.
-const STRONG: &[&str] =
-    &["placeholder", "redacted", "xxxxxx", "your_", "your-", "yourtoken", "changeme", "replace"];
+const STRONG: &[&str] = &["placeholder", "xxxxxx", "your_", "your-", "yourtoken", "changeme", "replace"];
 
 /// Words for "no value here", and names of types and things.
 const NOTHING: &[&str] = &[
@@ -140,7 +138,6 @@ const PHRASES: &[&str] = &[
     "replace_me",
     "replace-me",
     "replaceme",
-    "redacted",
     "your_",
     "your-",
     "yourpassword",
