@@ -497,7 +497,9 @@ class TestJson:
     @given(json_values)
     def test_the_same_as_json_text(self, value: Any) -> None:
         document = {"value": value}
-        text = REDACTOR.redact(json.dumps(document, ensure_ascii=False))
+        written = json.dumps(document, ensure_ascii=False)
+        assume("\\u" not in written)  # a control character is one in the value and six in the text
+        text = REDACTOR.redact(written)
         assert json.loads(text.text) == REDACTOR.redact_json(document).value
 
     @given(json_values)
