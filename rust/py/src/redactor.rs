@@ -15,7 +15,7 @@ use crate::vault::Vault;
 use crate::{errors, json};
 
 /// Up to here a scan takes less than giving up the interpreter may cost (see [`enter`]).
-const ATTACHED_MAX: usize = 16 << 10;
+pub(crate) const ATTACHED_MAX: usize = 16 << 10;
 
 /// Work between two looks at [`Stop`]: 20 ms at the worst rate we know, 50 MB/s.
 pub(crate) const SLICE: usize = 1 << 20;
