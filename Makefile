@@ -57,7 +57,7 @@ format: $(TOOLS) ## Format the sources
 
 .PHONY: bench
 bench: $(BUILT) ## Measure against other tools and write the table in README.md
-	$(BIN)/python -m benches
+	$(BIN)/python benches/run.py
 
 .PHONY: build
 build: $(BUILT) ## Build the package into .venv

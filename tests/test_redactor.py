@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import copy
 import io
 import itertools
 import json
+import logging
 import pickle
+import re
 import traceback
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
 
 import ctxproto
 import pytest
-from ctxproto import Finding, InputError, InputTypeError, Redactor, StreamError
+from ctxproto import Allow, Finding, InputError, InputTypeError, Redactor, RuleError, StreamError, Vault
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from strategies import PUBLIC_PREFIX, any_text, github_tokens, json_values, planted, random_token
+from strategies import PUBLIC_PREFIX, any_text, github_tokens, json_values, planted, random_token, tokens
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 REDACTOR = Redactor()
 TOKEN = random_token(1)
@@ -44,6 +51,18 @@ def test_no_planted_secret_in_anything(case: tuple[str, list[str]]) -> None:
     everything += [str(REDACTOR.redact(encoded(text)).text), str(REDACTOR.redact_json({"x": [text]}).value)]
     for token in tokens:
         assert not any(leaks(token, one) for one in everything)
+
+
+@given(tokens(), st.sampled_from(["see {} now", "é{}é", '{{"x": "{}"}}', "x={}\\n", "a\t{}\n", "({})"]))
+def test_no_token_of_any_provider_stays(token: str, carrier: str) -> None:
+    text = carrier.format(token)
+    result = REDACTOR.redact(text)
+    # Which part of a form is public differs by rule, but it is never the end.
+    private = token[-max(8, len(token) // 3) :]
+    assert not any(private[at : at + 8] in result.text for at in range(len(private) - 7))
+    assert REDACTOR.redact(result.text).text is result.text
+    stream = REDACTOR.stream()
+    assert "".join(map(stream.feed, text)) + stream.finish() == result.text
 
 
 @given(planted())
@@ -293,6 +312,155 @@ class TestStream:
         assert asyncio.run(joined()) == SHOWN.encode()
 
 
+class TestFiles:
+    TEXT = f"first {TOKEN}\r\nsecond \ud800 {'é' * 70_000} {TOKEN}\n"
+
+    def test_text_reader(self) -> None:
+        clean = self.TEXT.replace(TOKEN, SHOWN)
+        source = io.StringIO(self.TEXT, newline="")
+        with REDACTOR.reader(source) as file:
+            assert file.readline() == f"first {SHOWN}\r\n"
+            assert file.read() == clean.split("\n", 1)[1]
+            assert file.read() == ""
+        assert not source.closed
+
+    def test_binary_reader(self) -> None:
+        data = encoded(self.TEXT)
+        with REDACTOR.reader(io.BytesIO(data)) as file:
+            assert file.read(9) == b"first [GI"
+            assert file.read() == data.replace(TOKEN.encode(), SHOWN.encode())[9:]
+
+    @pytest.mark.parametrize("size", [1, 7, 40, 100_000])
+    def test_writers(self, size: int) -> None:
+        target: Any
+        for text, target in ((self.TEXT[-500:], io.StringIO(newline="")), (encoded(self.TEXT[-500:]), io.BytesIO())):
+            with REDACTOR.writer(target) as file:
+                for at in range(0, len(text), size):
+                    assert file.write(text[at : at + size]) == len(text[at : at + size])
+                file.flush()
+            file.close()
+            assert target.getvalue() == REDACTOR.redact(text).text
+            assert len(file.stream.findings) == 1
+            with pytest.raises(ValueError, match="closed"):
+                file.write(text)
+
+    def test_print_and_logging(self) -> None:
+        target = io.StringIO()
+        writer = REDACTOR.writer(target)
+        print("token", TOKEN, file=writer)
+        handler = logging.StreamHandler(writer)
+        handler.emit(logging.LogRecord("x", 20, __file__, 1, "got %s", (TOKEN,), None))
+        writer.close()
+        assert target.getvalue() == f"token {SHOWN}\ngot {SHOWN}\n"
+
+    def test_nothing_written(self) -> None:
+        with REDACTOR.writer(io.BytesIO()) as file:
+            pass
+        assert file.closed
+
+
+class TestVault:
+    def test_puts_values_back_into_anything(self) -> None:
+        vault = Vault()
+        redactor = Redactor(placeholder=vault)
+        value = {"a": [f"x {TOKEN}", (TOKEN, 1, None)], "é": f"é{TOKEN}é"}
+        hidden = redactor.redact_json(value).value
+        assert not leaks(TOKEN, repr(hidden) + repr(vault) + repr(redactor))
+        assert redactor.vault is vault
+        assert len(vault) == 1
+        assert vault.restore(hidden) == value
+        assert vault.restore(redactor.redact(f"\ud800 {TOKEN}").text) == f"\ud800 {TOKEN}"
+        assert vault.restore(redactor.redact(TOKEN.encode()).text) == TOKEN.encode()
+
+    def test_unknown_and_clean_stay_the_same_object(self) -> None:
+        vault = Vault()
+        for value in ("text", b"text", ["[TOKEN:V0123456789abcdef]"], {"a": 1, "b": object()}):
+            assert vault.restore(value) is value
+
+    def test_another_vault_knows_nothing(self) -> None:
+        hidden = Redactor(placeholder="vault").redact(TOKEN).text
+        assert Vault().restore(hidden) is hidden
+        assert Redactor(placeholder="label").vault is None
+
+    def test_wiped_at_the_end_of_the_block(self) -> None:
+        with Vault() as vault:
+            assert vault
+            hidden = Redactor(placeholder=vault).redact(TOKEN).text
+            assert vault.restore(hidden) == TOKEN
+        assert len(vault) == 0
+        assert vault.restore(hidden) is hidden
+
+    def test_stays_in_this_process(self) -> None:
+        for copying in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError):
+                copying(Vault())
+
+
+class TestPlaceholders:
+    def test_hash_depends_on_the_key_alone(self) -> None:
+        first, second = (Redactor(placeholder="hash", key="k" * 16) for _ in range(2))
+        other = Redactor(placeholder="hash", key="other" * 4)
+        assert first.redact(TOKEN).text == second.redact(TOKEN).text != other.redact(TOKEN).text
+        assert first.scan(TOKEN) == second.scan(TOKEN) != other.scan(TOKEN)
+        assert re.fullmatch(r"\[GITHUB_TOKEN:[0-9a-f]{8}\]", first.redact(TOKEN).text)
+
+    def test_mask_and_partial(self) -> None:
+        assert Redactor(placeholder="mask").redact(f"a {TOKEN} b").text == "a ******** b"
+        assert Redactor(placeholder="partial").redact(f"a {TOKEN} b").text == f"a {TOKEN[:4]}******** b"
+
+    @pytest.mark.parametrize("placeholder", ["label", "mask", "partial", "hash", "vault"])
+    @given(case=planted())
+    def test_every_style_hides_and_is_left_alone(self, placeholder: str, case: tuple[str, list[str]]) -> None:
+        redactor = STYLES[placeholder]
+        once = redactor.redact(case[0]).text
+        assert not any(leaks(token, once) for token in case[1])
+        assert redactor.redact(once).text is once
+
+
+STYLES = {style: Redactor(placeholder=style) for style in ("label", "mask", "partial", "hash", "vault")}
+
+
+class TestPolicy:
+    def test_known_values_in_their_encoded_forms(self) -> None:
+        secret = 'pa"ss wörd/42'
+        redactor = Redactor(known_values={"DB": secret})
+        forms = [secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], secret.encode().hex()]
+        forms += [quote(secret), quote(secret, safe=""), quote_plus(secret)]
+        for form in forms:
+            assert redactor.redact(f"x <{form}> y").text == "x <[DB:REDACTED]> y"
+        for before in ("", "a", "ab"):
+            text = base64.b64encode(f"{before}{secret} after".encode()).decode()
+            assert "[DB:REDACTED]" in redactor.redact(text).text
+
+    def test_allow(self) -> None:
+        for allow in (Allow(values=[TOKEN]), Allow(patterns=["gh[a-z]_.*"]), Allow(rules=["GITHUB_TOKEN"])):
+            assert not Redactor(allow=allow).redact(f"see {TOKEN} there").changed
+        redactor = Redactor(allow=Allow(keys=["sample"]))
+        assert not redactor.redact_json({"sample": TOKEN}).changed
+        assert not redactor.redact(f"sample={TOKEN}").changed
+        assert redactor.redact_json({"other": TOKEN}).changed
+
+    def test_pii_selection(self) -> None:
+        text = "mail ada.lovelace@example.org or card 4111 1111 1111 1111"
+        labels = {pii: {f.label for f in Redactor(pii=pii).scan(text)} for pii in ("none", "dangerous", "all")}
+        assert labels == {"none": set(), "dangerous": {"CREDIT_CARD"}, "all": {"CREDIT_CARD", "EMAIL"}}
+        assert {f.label for f in Redactor(pii=["EMAIL"]).scan(text)} == {"EMAIL"}
+        assert not Redactor(profile="none").redact(f"{text} {TOKEN}").changed
+
+    def test_unknown_rule_or_broken_file(self, tmp_path: Path) -> None:
+        with pytest.raises(RuleError):
+            Redactor(allow=Allow(patterns=["("]))
+        (tmp_path / "rules.toml").write_text("[[rule]]\nid = 5\n")
+        with pytest.raises(RuleError, match=r"rules\.toml"):
+            Redactor(rules=tmp_path / "rules.toml")
+
+    def test_rules_are_described(self) -> None:
+        rules = REDACTOR.rules
+        assert len(rules) >= 350
+        assert len({rule.id for rule in rules}) == len(rules)
+        assert all(rule.name and rule.source and rule.label for rule in rules)
+
+
 class TestJson:
     def test_paths(self) -> None:
         value = {"messages": [{"content": "ok"}, {"content": f"x {TOKEN}"}], "n": (1, TOKEN)}
@@ -308,6 +476,36 @@ class TestJson:
         assert sorted(v for v in result.value.values() if v != {SHOWN: SHOWN}) == [1, 2]
         assert not leaks(TOKEN, repr(result.value) + repr(result.findings))
         assert not leaks(other, repr(result.value) + repr(result.findings))
+
+    def test_keys_decide_with_their_values(self) -> None:
+        value = {"password": "correct horse", "port": 5432, "ssn": "536-22-8145", "headers": {"Authorization": "x"}}
+        value |= {"db": {"passwd": ["hunter22", "hunter33"]}, "card": 4111111111111111, "count": 1234}
+        clean = REDACTOR.redact_json(value).value
+        assert clean["password"] == "[PASSWORD:REDACTED]"
+        assert clean["db"] == {"passwd": ["[PASSWORD:REDACTED]"] * 2}
+        assert clean["card"] == "[CREDIT_CARD:REDACTED]"
+        assert clean["ssn"] == "[SSN:REDACTED]"
+        assert (clean["port"], clean["count"]) == (5432, 1234)
+
+    def test_positions_do_not_count_the_key(self) -> None:
+        (finding,) = REDACTOR.redact_json({"a note": f"é\né {TOKEN}"}).findings
+        assert (finding.key_path, finding.start, finding.end) == ('["a note"]', 4, 44)
+        assert (finding.line, finding.column) == (2, 3)
+        (finding,) = REDACTOR.redact_json({"größe": f"é {TOKEN}"}).findings
+        assert (finding.start, finding.line, finding.column) == (2, 1, 3)
+
+    @given(json_values)
+    def test_the_same_as_json_text(self, value: Any) -> None:
+        document = {"value": value}
+        written = json.dumps(document, ensure_ascii=False)
+        assume("\\u" not in written)  # a control character is one in the value and six in the text
+        text = REDACTOR.redact(written)
+        assert json.loads(text.text) == REDACTOR.redact_json(document).value
+
+    @given(json_values)
+    def test_twice_is_once(self, value: Any) -> None:
+        once = REDACTOR.redact_json(value).value
+        assert REDACTOR.redact_json(once).value is once
 
     def test_too_deep_or_cyclic(self) -> None:
         deep: Any = "x"

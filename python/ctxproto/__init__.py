@@ -24,7 +24,7 @@ if _core.__version__ != __version__:
         f"ctxproto {__version__} cannot use the native core {_core.__version__} at {_core.__file__}: reinstall ctxproto"
     )
 
-from ctxproto._core import Finding, Redaction, Rule, Stream, build_info
+from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
 from ctxproto.tools.redact import Allow, Redactor, known_values_from_env, redact, scan
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "RuleError",
     "Stream",
     "StreamError",
+    "Vault",
     "VersionError",
     "__version__",
     "build_info",

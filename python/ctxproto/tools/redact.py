@@ -9,14 +9,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, overload
 
 from ctxproto import _core
+from ctxproto._core import Vault
 from ctxproto.errors import ConfigError
+from ctxproto.tools import files
 
 if TYPE_CHECKING:
+    import io
     from typing import Self
 
     from typing_extensions import Buffer
 
     from ctxproto._core import Finding, Redaction
+    from ctxproto.tools.files import Readable, Writable
 
 __all__ = ["Allow", "Redactor", "known_values_from_env", "redact", "scan"]
 
@@ -33,7 +37,7 @@ _PROFILES: dict[str, tuple[bool, str]] = {
     "none": (False, "none"),
 }
 _PII_SETS = ("dangerous", "all", "none")
-_PLACEHOLDERS = ("label", "mask", "partial", "hash")
+_PLACEHOLDERS = ("label", "mask", "partial", "hash", "vault")
 
 # Shorter ones would be found in ordinary words and numbers.
 _KNOWN_VALUE_MIN = 6
@@ -84,12 +88,15 @@ class Redactor(_core.Redactor):
         known_values: Values known to be secret, of at least 6 bytes; a mapping gives each its label. They are found in
             their encoded forms too. See `known_values_from_env`.
         placeholder: "label" writes `[GITHUB_TOKEN:REDACTED]`, "mask" `****`, "partial" the token's public prefix and
-            `****`, "hash" `[GITHUB_TOKEN:3f9a12c4]`, the same for equal values under one `key`.
+            `****`, "hash" `[GITHUB_TOKEN:3f9a12c4]`, the same for equal values under one `key`. "vault", or a
+            `Vault` to share, keeps the values: `redactor.vault.restore(...)` puts them back.
         key: At least 16 bytes of str or bytes, the key of fingerprints and hashes. Without it, one is drawn for each
             process.
 
-    >>> Redactor(pii="none").redact("nothing to hide").changed
-    False
+    >>> redactor = Redactor(pii="none", known_values={"DB_PASSWORD": "correct horse"}, placeholder="vault")
+    >>> result = redactor.redact("login with correct horse")
+    >>> "horse" in result.text, redactor.vault.restore(result.text)
+    (False, 'login with correct horse')
     """
 
     __slots__ = ()
@@ -102,11 +109,12 @@ class Redactor(_core.Redactor):
         pii: str | Iterable[str] | None = None,
         allow: Allow | None = None,
         known_values: Iterable[str | bytes] | Mapping[str, str | bytes] = (),
-        placeholder: str = "label",
+        placeholder: str | Vault = "label",
         key: str | bytes | None = None,
     ) -> Self:
         """Compiles the policy."""
         builtin, profile_pii = _PROFILES[_one_of("profile", profile, _PROFILES)]
+        vault = Vault() if placeholder == "vault" else placeholder if isinstance(placeholder, Vault) else None
         return super().__new__(
             cls,
             builtin=builtin,
@@ -114,7 +122,8 @@ class Redactor(_core.Redactor):
             pii=profile_pii if pii is None else _pii(pii),
             allow=_allow(allow),
             known_values=_known_values(known_values),
-            placeholder=_one_of("placeholder", placeholder, _PLACEHOLDERS),
+            placeholder=_one_of("placeholder", "vault" if vault else placeholder, _PLACEHOLDERS),
+            vault=vault,
             key=_key(key),
         )
 
@@ -138,6 +147,24 @@ class Redactor(_core.Redactor):
                 yield out
         if out := stream.finish():
             yield out
+
+    @overload
+    def reader(self, file: Readable[str], *, format: Format = "auto") -> io.TextIOWrapper: ...
+    @overload
+    def reader(self, file: Readable[bytes], *, format: Format = "auto") -> io.BufferedIOBase: ...
+    def reader(self, file: Any, *, format: Format = "auto") -> Any:
+        """Wraps a readable file: what is read from the wrapper is redacted.
+
+        A text file gives a text file, a binary one a binary one. Closing the wrapper leaves the file open.
+        """
+        return files.reader(file, self.stream(format=format))
+
+    def writer(self, file: Writable, *, format: Format = "auto") -> files.Writer:
+        """Wraps a writable file, text or binary: what is written to the wrapper arrives redacted.
+
+        The end of the text is held back until the wrapper is closed, which leaves the file open: use it in a `with`.
+        """
+        return files.Writer(file, self.stream(format=format))
 
     def __copy__(self) -> Self:
         return self

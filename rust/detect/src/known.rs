@@ -79,31 +79,23 @@ impl Known {
 /// longer text.
 fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
-    let mut json = vec![];
-    for &b in value {
-        match b {
-            b'"' | b'\\' => json.extend([b'\\', b]),
-            b'\n' => json.extend(b"\\n"),
-            b'\t' => json.extend(b"\\t"),
-            _ => json.push(b),
-        }
-    }
-    forms.push(json);
+    forms.extend([json(value, false, false), json(value, true, false), json(value, true, true)]);
     for upper in [true, false] {
-        let mut percent = vec![];
-        for &b in value {
-            if b.is_ascii_alphanumeric() || b"-._~".contains(&b) {
-                percent.push(b);
-            } else if upper {
-                percent.extend(format!("%{b:02X}").into_bytes());
-            } else {
-                percent.extend(format!("%{b:02x}").into_bytes());
+        let hex = |b: u8| if upper { format!("{b:02X}") } else { format!("{b:02x}") };
+        // What is left as it is differs: nothing, the slashes of a path, or spaces written as a form does.
+        for (slash, plus) in [(false, false), (true, false), (false, true)] {
+            let mut percent = vec![];
+            for &b in value {
+                match b {
+                    b'/' if slash => percent.push(b),
+                    b' ' if plus => percent.push(b'+'),
+                    _ if b.is_ascii_alphanumeric() || b"-._~".contains(&b) => percent.push(b),
+                    _ => percent.extend(format!("%{}", hex(b)).into_bytes()),
+                }
             }
+            forms.push(percent);
         }
-        forms.push(percent);
-        let hex: String =
-            value.iter().map(|b| if upper { format!("{b:02X}") } else { format!("{b:02x}") }).collect();
-        forms.push(hex.into_bytes());
+        forms.push(value.iter().map(|&b| hex(b)).collect::<String>().into_bytes());
     }
     for url_safe in [false, true] {
         for lead in 0..3usize {
@@ -119,6 +111,30 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
         }
     }
     forms
+}
+
+/// The inside of a JSON string; `ascii` escapes what is beyond ASCII too, as many writers do.
+fn json(value: &[u8], ascii: bool, upper: bool) -> Vec<u8> {
+    let mut out = vec![];
+    for chunk in value.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '"' | '\\' => out.extend([b'\\', c as u8]),
+                '\n' => out.extend(b"\\n"),
+                '\r' => out.extend(b"\\r"),
+                '\t' => out.extend(b"\\t"),
+                _ if c < ' ' || ascii && !c.is_ascii() => {
+                    for &unit in c.encode_utf16(&mut [0; 2]).iter() {
+                        let escape = if upper { format!("\\u{unit:04X}") } else { format!("\\u{unit:04x}") };
+                        out.extend(escape.into_bytes());
+                    }
+                }
+                _ => out.extend(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        out.extend(chunk.invalid());
+    }
+    out
 }
 
 fn encode(bytes: &[u8], url_safe: bool) -> Vec<u8> {

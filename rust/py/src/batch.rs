@@ -102,7 +102,7 @@ pub(crate) fn run_batch(
     done: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let jobs = jobs.into_iter().map(job).collect::<PyResult<Vec<_>>>()?;
-    let Redactor { engine, names } = redactor.get();
+    let Redactor { engine, names, .. } = redactor.get();
     let batch = Batch { redactor: Arc::clone(engine), format: text::format(format)?, details };
     let progress = &progress.get().0;
     let done = done.clone().unbind();
@@ -160,7 +160,7 @@ pub(crate) fn run_filter(
     format: &str,
     details: usize,
 ) -> PyResult<FileReport> {
-    let Redactor { engine, names } = redactor.get();
+    let Redactor { engine, names, .. } = redactor.get();
     let batch = Batch { redactor: Arc::clone(engine), format: text::format(format)?, details };
     let progress = Progress::new();
     let report = enter::long(py, |stop| {

@@ -7,12 +7,16 @@ mod errors;
 mod json;
 mod redaction;
 mod redactor;
+mod rules;
 mod stream;
 mod text;
+mod vault;
+mod walk;
 
 /// The native part of ctxproto. Private: import from `ctxproto`.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
+    use ctxproto_redact::detect::{Detector, Policy};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
@@ -23,7 +27,11 @@ mod _core {
     #[pymodule_export]
     use crate::redactor::{Redactor, rule_examples, rules_test};
     #[pymodule_export]
+    use crate::rules::{_rule_example, rules_test};
+    #[pymodule_export]
     use crate::stream::Stream;
+    #[pymodule_export]
+    use crate::vault::Vault;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -31,13 +39,16 @@ mod _core {
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 
-    /// What this binary is: its version, build profile and target.
+    /// What this binary is: its version, build profile and target, and the instructions its scanner uses here.
     #[pyfunction]
     fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let info = PyDict::new(py);
         info.set_item("version", env!("CARGO_PKG_VERSION"))?;
         info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
         info.set_item("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))?;
+        // The smallest detector there is knows what all of them use.
+        let detector = Detector::new(&Policy { no_builtin: true, ..Policy::default() });
+        info.set_item("simd", detector.as_ref().map_or("unknown", Detector::simd))?;
         Ok(info)
     }
 

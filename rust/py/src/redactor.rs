@@ -11,10 +11,11 @@ use crate::enter::{self, Stop, Stopped};
 use crate::redaction::{self, Names, Redaction, Rule};
 use crate::stream::Stream;
 use crate::text::{self, Text};
+use crate::vault::Vault;
 use crate::{errors, json};
 
 /// Up to here a scan takes less than giving up the interpreter may cost (see [`enter`]).
-const ATTACHED_MAX: usize = 16 << 10;
+pub(crate) const ATTACHED_MAX: usize = 16 << 10;
 
 /// Work between two looks at [`Stop`]: 20 ms at the worst rate we know, 50 MB/s.
 pub(crate) const SLICE: usize = 1 << 20;
@@ -27,13 +28,14 @@ const POOL_MIN: usize = 32 << 10;
 pub(crate) struct Redactor {
     pub(crate) engine: Arc<Engine>,
     pub(crate) names: Arc<Names>,
+    vault: Option<Py<Vault>>,
 }
 
 #[pymethods]
 impl Redactor {
     /// Compiles a policy; `ctxproto.Redactor` has validated the arguments.
     #[new]
-    #[pyo3(signature = (*, builtin, rule_files, pii, allow, known_values, placeholder, key))]
+    #[pyo3(signature = (*, builtin, rule_files, pii, allow, known_values, placeholder, vault, key))]
     #[expect(clippy::too_many_arguments, reason = "one for each part of a policy")]
     fn py_new(
         py: Python<'_>,
@@ -43,6 +45,7 @@ impl Redactor {
         allow: AllowFields,
         known_values: Vec<(String, Vec<u8>)>,
         placeholder: &str,
+        vault: Option<Bound<'_, Vault>>,
         key: [u8; 32],
     ) -> PyResult<Self> {
         let (values, patterns, rules, keys, inline) = allow;
@@ -58,13 +61,16 @@ impl Redactor {
             "mask" => Placeholder::Mask,
             "partial" => Placeholder::Partial,
             "hash" => Placeholder::Hash,
-            other => return Err(errors::input(format!("no placeholder style {other:?}"))),
+            _ => match &vault {
+                Some(vault) => Placeholder::Vault(Arc::clone(&vault.get().0)),
+                None => return Err(errors::input("there is no placeholder style of that name".into())),
+            },
         };
         let detector = enter::detached(py, || Detector::with_files(&policy, &read))?
             .map_err(|error| errors::policy(&error))?;
         let names = Arc::new(Names::new(py, detector.rules()));
         let engine = Arc::new(Engine::new(Arc::new(detector), Options { placeholder, key }));
-        Ok(Self { engine, names })
+        Ok(Self { engine, names, vault: vault.map(Bound::unbind) })
     }
 
     /// Replaces what must not be seen in `text` (str, bytes or another buffer of bytes).
@@ -126,6 +132,12 @@ impl Redactor {
     #[pyo3(signature = (*, format="auto"))]
     fn stream(&self, format: &str) -> PyResult<Stream> {
         Ok(Stream::new(self.engine.stream(text::format(format)?), Arc::clone(&self.names)))
+    }
+
+    /// Where the replaced values are kept, when the placeholder style is a vault's; else None.
+    #[getter]
+    fn vault<'py>(&self, py: Python<'py>) -> Option<&Bound<'py, Vault>> {
+        self.vault.as_ref().map(|vault| vault.bind(py))
     }
 
     /// The active rules, a tuple of `Rule`.

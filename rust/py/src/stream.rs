@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::redaction::{self, Names};
-use crate::redactor::SLICE;
+use crate::redactor::{ATTACHED_MAX, SLICE};
 use crate::text::{self, Characters, Text};
 use crate::{enter, errors};
 
@@ -72,8 +72,10 @@ impl Stream {
             let mut engine = state.engine.take().ok_or_else(finished)?;
             let bytes = text.bytes();
             let mut out = mem::take(&mut state.tail);
-            if bytes.len() < SLICE {
+            if bytes.len() < ATTACHED_MAX {
                 enter::attached(|| engine.feed(bytes, &mut out))?;
+            } else if bytes.len() < SLICE {
+                enter::detached(py, || engine.feed(bytes, &mut out))?;
             } else {
                 enter::long(py, |stop| {
                     for slice in bytes.chunks(SLICE) {
