@@ -195,6 +195,18 @@ proptest! {
     }
 
     #[test]
+    fn any_bytes_pass(text in prop::collection::vec(any::<u8>(), 0..600), cuts in prop::collection::vec(0usize..600, 0..4)) {
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|c| c.min(text.len())).collect();
+        cuts.sort_unstable();
+        for redactor in REDACTORS.iter() {
+            let want = whole(redactor, &text);
+            prop_assert!(want.1.iter().all(|f| f.0 < f.1 && f.1 <= text.len()));
+            prop_assert!(want.1.windows(2).all(|w| w[0].1 <= w[1].0));
+            prop_assert_eq!(streamed(redactor, &text, &cuts), want);
+        }
+    }
+
+    #[test]
     fn redaction_is_idempotent(parts in prop::collection::vec(fragment(), 1..24)) {
         let text = parts.join(" ").into_bytes();
         for redactor in REDACTORS.iter().take(1) {
