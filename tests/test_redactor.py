@@ -20,7 +20,7 @@ import pytest
 from ctxproto import Allow, Finding, InputError, InputTypeError, Redactor, RuleError, StreamError, Vault
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from strategies import PUBLIC_PREFIX, any_text, github_tokens, json_values, planted, random_token, tokens
+from strategies import PUBLIC_PREFIX, any_text, github_tokens, json_objects, json_values, planted, random_token, tokens
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -494,7 +494,8 @@ class TestJson:
         (finding,) = REDACTOR.redact_json({"größe": f"é {TOKEN}"}).findings
         assert (finding.start, finding.line, finding.column) == (2, 1, 3)
 
-    @given(json_values)
+    # Without lists: here the key of a list speaks for its items, in text it does not.
+    @given(json_objects)
     def test_the_same_as_json_text(self, value: Any) -> None:
         document = {"value": value}
         written = json.dumps(document, ensure_ascii=False)
