@@ -52,7 +52,8 @@ def show(rule: str, config_path: str | None, no_config: bool, **given: Any) -> N
         raise ConfigError(f"there is no active rule {output.printable(rule)}{hint}")
     for one in shown:
         for key, value in _fields(one).items():
-            click.echo(f"{key + ':':8} {value}")
+            for line in value if isinstance(value, list) else [value]:
+                click.echo(f"{key + ':':8} {output.printable(line)}")
         click.echo()
 
 
@@ -88,10 +89,7 @@ def test(config_path: str | None, no_config: bool, **given: Any) -> int:  # noqa
     from ctxproto import _core
 
     redactor = options.resolve(config_path, no_config, given).redactor()
-    run = getattr(_core, "rules_test", None)
-    if run is None:
-        raise click.UsageError("this build of the core cannot test rules")
-    failures: list[tuple[str, str]] = run(redactor)
+    failures = _core.rules_test(redactor)
     for rule, reason in failures:
         output.error(f"{rule}: {reason}")
     click.echo(f"{output.count(len(redactor.rules), 'rule')} tested, {len(failures)} failed")
@@ -100,4 +98,16 @@ def test(config_path: str | None, no_config: bool, **given: Any) -> int:  # noqa
 
 def _fields(rule: Rule) -> dict[str, Any]:
     kind = "personal data" if rule.pii else "secret"
-    return {"id": rule.id, "label": rule.label, "name": rule.name, "kind": kind, "source": rule.source}
+    fields: dict[str, Any] = {
+        "id": rule.id,
+        "label": rule.label,
+        "name": rule.name,
+        "kind": kind,
+        "source": rule.source,
+        "form": rule.form,
+    }
+    if rule.near:
+        fields["near"] = rule.near
+    if rule.check:
+        fields["check"] = rule.check
+    return fields

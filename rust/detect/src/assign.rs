@@ -772,7 +772,9 @@ const COMMON: &[&str] = &[
 /// A blank-separated text of several words.
 fn is_sentence(value: &[u8]) -> bool {
     let words: Vec<&[u8]> = value.split(|&b| b == b' ').filter(|w| !w.is_empty()).collect();
+    // What a placeholder of this package already stands in was judged with the value that it replaced.
     words.len() > 8
+        || words.len() >= 2 && crate::index::find(value, b":REDACTED]").is_some()
         || words.len() >= 2
             && words.iter().any(|w| COMMON.iter().any(|c| w.eq_ignore_ascii_case(c.as_bytes())))
 }

@@ -122,15 +122,11 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
 /// The same expression, parsed.
 fn parse(pattern: &str) -> Result<Hir, String> {
     let parse = |unicode| {
-        regex_syntax::ParserBuilder::new()
-            .utf8(false)
-            .unicode(unicode)
-            .multi_line(true)
-            .crlf(true)
-            .build()
-            .parse(pattern)
+        let mut parser = regex_syntax::ParserBuilder::new();
+        parser.utf8(false).unicode(unicode).multi_line(true).crlf(true);
+        parser.build().parse(pattern).map_err(|e| e.to_string())
     };
-    parse(false).or_else(|_| parse(true)).map_err(|e| e.to_string())
+    parse(false).or_else(|_| parse(true))
 }
 
 /// Whether a match may hold a line feed.
@@ -245,7 +241,7 @@ impl Patterns {
             .ascii_case_insensitive(true)
             .build(&keywords)
             .map_err(|e| PolicyError::new(format!("keywords of patterns: {e}")))?;
-        Ok(Some(Self { automaton, by_keyword, always, list }))
+        Ok(Some(Self { list, automaton, by_keyword, always }))
     }
 
     /// Adds what the patterns find in the lines from the one at `from` on; returns the place from which on lines are
@@ -359,7 +355,7 @@ impl Search<'_, '_, '_> {
         let (mut at, mut claim, mut end) = (part.line.start, part.claim.clone(), part.line.end);
         if pattern.ahead > 0 {
             // An end on a grid, the same for many lines.
-            end = ((window.offset + claim.end) / pattern.ahead + 2) * pattern.ahead - window.offset;
+            end = (window.offset + claim.end).next_multiple_of(pattern.ahead) + pattern.ahead - window.offset;
             if end > window.text.len() && !window.ended {
                 return Err(Cut);
             }
@@ -386,10 +382,12 @@ impl Search<'_, '_, '_> {
 
     /// The first match at `at` or later in the text up to `end`.
     fn shared(&mut self, n: usize, at: usize, end: usize) -> Option<Range<usize>> {
-        if let Some(next) = &self.next[n] {
-            if next.end == end && next.from <= at && next.found.as_ref().is_none_or(|f| f.start >= at) {
-                return next.found.clone();
-            }
+        if let Some(next) = &self.next[n]
+            && next.end == end
+            && next.from <= at
+            && next.found.as_ref().is_none_or(|f| f.start >= at)
+        {
+            return next.found.clone();
         }
         let found = self.patterns.list[n].regex.find_at(&self.window.text[..end], at).map(|m| m.range());
         self.next[n] = Some(Next { from: at, end, found: found.clone() });
@@ -401,14 +399,15 @@ impl Search<'_, '_, '_> {
         let window = self.window;
         let text = window.text;
         let mut secret = whole.clone();
-        if pattern.regex.captures_len() > 1 && pattern.group != Some(0) {
-            if let Some(groups) = pattern.regex.captures_at(&text[..end], whole.start) {
-                let group = match pattern.group {
-                    Some(n) => groups.get(n),
-                    None => groups.iter().skip(1).flatten().find(|g| !g.is_empty()),
-                };
-                secret = group.filter(|g| !g.is_empty()).map_or(secret, |g| g.range());
-            }
+        if pattern.regex.captures_len() > 1
+            && pattern.group != Some(0)
+            && let Some(groups) = pattern.regex.captures_at(&text[..end], whole.start)
+        {
+            let group = match pattern.group {
+                Some(n) => groups.get(n),
+                None => groups.iter().skip(1).flatten().find(|g| !g.is_empty()),
+            };
+            secret = group.filter(|g| !g.is_empty()).map_or(secret, |g| g.range());
         }
         let is_break = |b: &u8| matches!(b, b'\n' | b'\r');
         let lead = text[secret.clone()].iter().take_while(|b| is_break(b)).count();
@@ -450,6 +449,7 @@ fn is_inner(byte: u8) -> bool {
 }
 
 /// Shannon's entropy in bits per byte.
+#[expect(clippy::cast_precision_loss, reason = "a match has far fewer bytes than a double has steps")]
 fn entropy(value: &[u8]) -> f64 {
     let mut counts = [0u32; 256];
     for &b in value {

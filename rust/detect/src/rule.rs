@@ -226,14 +226,14 @@ fn parse_entry(source: &str, entry: Entry, user: bool) -> Result<Parsed, PolicyE
     if entry.pattern.is_none() && extras.contains(&true) {
         return Err(fail("keywords, secret_group and entropy belong to a pattern".into()));
     }
-    let shaped = [
+    let of_shapes = [
         !entry.near.is_empty(),
         entry.case.is_some(),
         entry.check.is_some(),
         entry.random.is_some(),
         entry.priority != 0,
     ];
-    if entry.pattern.is_some() && shaped.contains(&true) {
+    if entry.pattern.is_some() && of_shapes.contains(&true) {
         return Err(fail("near, case, check, random and priority belong to a shape".into()));
     }
     let pattern = entry.pattern.as_ref().map(|regex| {

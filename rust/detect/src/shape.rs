@@ -275,6 +275,7 @@ impl Shape {
     }
 
     /// The same shape as a regular expression, for the naive oracle and for reports.
+    #[cfg(test)]
     pub(crate) fn to_regex(&self) -> String {
         use std::fmt::Write;
         let mut out = String::from(if self.any_case { "(?i)" } else { "" });

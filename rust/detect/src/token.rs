@@ -204,7 +204,8 @@ impl Scan<'_, '_> {
         let mut best: Option<(u16, u8, Hit)> = None;
         for n in near.rules_for(&words, [end - start, long]) {
             let rule = &self.engine.index.rules[usize::from(n)];
-            for at in [start, from] {
+            // The whole before a part: what begins in the run may be the rest of what began before it.
+            for at in [from, start] {
                 let free = at != start
                     || window.before(at).is_none_or(|b| !b.is_ascii_alphanumeric() && b != b'/')
                     || escape_len(window, at - 1) > 0;

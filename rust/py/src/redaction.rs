@@ -22,11 +22,11 @@ pub(crate) struct Rule {
     source: String,
     /// Personal data rather than a secret.
     pii: bool,
-    /// The shapes, or the parser's name, or the pattern, as written.
+    /// The shapes, or the pattern, or the name of the parser, as written.
     form: Vec<String>,
-    /// The context words, of which one must be near, if it needs any.
+    /// The context words, one of which must stand before a finding; empty if none need.
     near: Vec<String>,
-    /// The checksum's name, if it carries one, or None.
+    /// The name of the checksum it carries, if any.
     check: Option<String>,
 }
 

@@ -66,8 +66,8 @@ impl Redactor {
                 None => return Err(errors::input("there is no placeholder style of that name".into())),
             },
         };
-        let detector =
-            enter::detached(py, || Detector::new(&policy))?.map_err(|error| errors::policy(&error))?;
+        let detector = enter::detached(py, || Detector::with_files(&policy, &read))?
+            .map_err(|error| errors::policy(&error))?;
         let names = Arc::new(Names::new(py, detector.rules()));
         let engine = Arc::new(Engine::new(Arc::new(detector), Options { placeholder, key }));
         Ok(Self { engine, names, vault: vault.map(Bound::unbind) })
@@ -235,6 +235,43 @@ fn scan(py: Python<'_>, engine: &Arc<Engine>, text: &[u8], format: Format) -> Py
         Ok(stream.take_findings())
     };
     by_length(py, text.len(), || engine.scan(text, format), in_slices)
+}
+
+/// The text of a file that a rule file extends.
+fn read(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
+/// Tests each rule of `redactor` against examples and near misses made from its own shapes; a list of the rules that
+/// failed, by id, each with the reason.
+#[pyfunction]
+pub(crate) fn rules_test(py: Python<'_>, redactor: &Bound<'_, Redactor>) -> PyResult<Vec<(String, String)>> {
+    let engine = &redactor.get().engine;
+    enter::long(py, |stop| {
+        let detector = engine.detector();
+        let mut failed = vec![];
+        for (n, rule) in detector.rules().iter().enumerate() {
+            stop.check()?;
+            if let Err(reason) = detector.self_test(n as u16) {
+                failed.push((rule.id.clone(), reason));
+            }
+        }
+        Ok(failed)
+    })
+}
+
+/// Up to `count` tokens of the shapes of the rule with this id, made from 0, 1, 2, ... and always the same; none for
+/// rules without shapes. Raises `InputError` if there is no such active rule.
+#[pyfunction]
+pub(crate) fn rule_examples(
+    redactor: &Bound<'_, Redactor>,
+    rule: &str,
+    count: u64,
+) -> PyResult<Vec<Vec<u8>>> {
+    let detector = redactor.get().engine.detector();
+    let n = detector.rules().iter().position(|r| r.id == rule);
+    let n = n.ok_or_else(|| errors::input(format!("there is no active rule {rule:?}")))?;
+    enter::attached(|| (0..count).filter_map(|seed| detector.example(n as u16, seed)).collect())
 }
 
 type AllowFields = (Vec<Vec<u8>>, Vec<String>, Vec<String>, Vec<String>, bool);

@@ -154,7 +154,7 @@ fn streamed(redactor: &Arc<Redactor>, text: &[u8], cuts: &[usize]) -> Outcome {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
 
     #[test]
     fn every_split_equals_the_whole(parts in prop::collection::vec(fragment(), 1..24)) {
@@ -184,7 +184,7 @@ proptest! {
         for redactor in REDACTORS.iter() {
             let want = whole(redactor, &text);
             for step in [cut, 1000] {
-                let cuts: Vec<usize> = (1..).map(|i| i * step).take_while(|&c| c < text.len()).collect();
+                let cuts: Vec<usize> = (step..text.len()).step_by(step).collect();
                 let got = streamed(redactor, &text, &cuts);
                 prop_assert_eq!(
                     (String::from_utf8_lossy(&got.0), &got.1), (String::from_utf8_lossy(&want.0), &want.1),
