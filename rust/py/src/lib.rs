@@ -25,7 +25,7 @@ mod _core {
     #[pymodule_export]
     use crate::redaction::{Finding, Redaction, Rule};
     #[pymodule_export]
-    use crate::redactor::{Redactor, rule_examples, rules_test};
+    use crate::redactor::Redactor;
     #[pymodule_export]
     use crate::rules::{_rule_example, rules_test};
     #[pymodule_export]

@@ -242,38 +242,6 @@ fn read(path: &str) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| error.to_string())
 }
 
-/// Tests each rule of `redactor` against examples and near misses made from its own shapes; a list of the rules that
-/// failed, by id, each with the reason.
-#[pyfunction]
-pub(crate) fn rules_test(py: Python<'_>, redactor: &Bound<'_, Redactor>) -> PyResult<Vec<(String, String)>> {
-    let engine = &redactor.get().engine;
-    enter::long(py, |stop| {
-        let detector = engine.detector();
-        let mut failed = vec![];
-        for (n, rule) in detector.rules().iter().enumerate() {
-            stop.check()?;
-            if let Err(reason) = detector.self_test(n as u16) {
-                failed.push((rule.id.clone(), reason));
-            }
-        }
-        Ok(failed)
-    })
-}
-
-/// Up to `count` tokens of the shapes of the rule with this id, made from 0, 1, 2, ... and always the same; none for
-/// rules without shapes. Raises `InputError` if there is no such active rule.
-#[pyfunction]
-pub(crate) fn rule_examples(
-    redactor: &Bound<'_, Redactor>,
-    rule: &str,
-    count: u64,
-) -> PyResult<Vec<Vec<u8>>> {
-    let detector = redactor.get().engine.detector();
-    let n = detector.rules().iter().position(|r| r.id == rule);
-    let n = n.ok_or_else(|| errors::input(format!("there is no active rule {rule:?}")))?;
-    enter::attached(|| (0..count).filter_map(|seed| detector.example(n as u16, seed)).collect())
-}
-
 type AllowFields = (Vec<Vec<u8>>, Vec<String>, Vec<String>, Vec<String>, bool);
 
 /// PII by the name of a set, or rule by rule.
