@@ -287,8 +287,11 @@ impl Shape {
                     let _ = write!(out, "(?:{})", words.join("|"));
                 }
                 Item::Class { set, min, max } => {
-                    let set: String = set.iter().map(|b| format!("\\x{b:02x}")).collect();
-                    let _ = write!(out, "[{set}]{{{min},{max}}}");
+                    out.push('[');
+                    for b in set.iter() {
+                        let _ = write!(out, "\\x{b:02x}");
+                    }
+                    let _ = write!(out, "]{{{min},{max}}}");
                 }
                 Item::Open => out.push_str("(?P<secret>"),
                 Item::Close => out.push(')'),

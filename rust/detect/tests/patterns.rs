@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::fmt::Write;
+
 use ctxproto_detect::{Detector, Policy};
 use proptest::prelude::*;
 use regex::bytes::RegexBuilder;
@@ -341,7 +343,7 @@ proptest! {
     ]), 1..60), far in 0..3usize) {
         let mut file = String::new();
         for (n, (pattern, words)) in ORACLE.iter().enumerate() {
-            file += &format!("[[rules]]\nid = \"r{n}\"\nregex = '''{pattern}'''\nkeywords = {words:?}\n");
+            let _ = write!(file, "[[rules]]\nid = \"r{n}\"\nregex = '''{pattern}'''\nkeywords = {words:?}\n");
         }
         let d = detector(&file);
         // At the beginning of a text, and around the seams of the grid that long lines are cut on.

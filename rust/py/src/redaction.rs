@@ -22,11 +22,11 @@ pub(crate) struct Rule {
     source: String,
     /// Personal data rather than a secret.
     pii: bool,
-    /// The shapes, or the pattern, or the name of the parser, as written.
+    /// The shapes, or the parser's name, or the pattern, as written.
     form: Vec<String>,
-    /// The context words, one of which must stand before a finding; empty if none need.
+    /// The context words, of which one must be near, if it needs any.
     near: Vec<String>,
-    /// The name of the checksum it carries, if any.
+    /// The checksum's name, if it carries one, or None.
     check: Option<String>,
 }
 
