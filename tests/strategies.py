@@ -94,8 +94,17 @@ def planted(draw: st.DrawFn) -> tuple[str, list[str]]:
 
 # What `json.loads` can return.
 keys = any_text | st.sampled_from(["password", "api_key", "token", "Authorization", "user", "url", "client_secret"])
+json_leaves = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | any_text
+    | github_tokens
+)
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | any_text | github_tokens,
+    json_leaves,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
     max_leaves=20,
 )
+json_objects = st.recursive(json_leaves, lambda inner: st.dictionaries(keys, inner, max_size=4), max_leaves=20)

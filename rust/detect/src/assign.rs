@@ -416,8 +416,12 @@ impl Scan<'_, '_> {
                 Some(b'\\') => {
                     let after = window.run(end, &ByteSet::of(b"\\"), 64)?;
                     let Some(next) = window.at(after)? else { break };
-                    // A quote with no more backslashes than the opening one closes; one with more is of the value.
-                    if QUOTES.has(next) && (next == quote && after - end <= escapes) {
+                    let run = after - end;
+                    // A quote with no more backslashes than the opening one closes, and so does one behind escaped
+                    // backslashes, which are of the value; any other quote with more is of the value itself.
+                    if next == quote && (run <= escapes || (run - escapes).is_multiple_of(2 * (escapes + 1)))
+                    {
+                        end += run.saturating_sub(escapes);
                         break;
                     }
                     if escapes > 0 && after - end <= escapes && matches!(next, b'n' | b'r') {
