@@ -301,8 +301,30 @@ impl Scan<'_, '_> {
 
     /// The value of a key of this kind, at `at` or after the blanks there.
     fn assigned(&mut self, kind: Kind, sign: Sign, at: usize) -> Look<()> {
+        if sign == Sign::Assign {
+            let open = self.window.run(at, &SPACE, 64)?;
+            if self.window.at(open)? == Some(b'[') {
+                return self.listed(kind, open + 1);
+            }
+        }
         let Some(value) = self.value(sign, at)? else { return Ok(()) };
         self.judge_and_push(kind, sign, value);
+        Ok(())
+    }
+
+    /// A list of quoted values, as JSON and code write it: each is judged by itself.
+    fn listed(&mut self, kind: Kind, at: usize) -> Look<()> {
+        let between = SPACE.or(ByteSet::of(b","));
+        let mut at = self.window.run(at, &between, 64)?;
+        for _ in 0..256 {
+            let Some(value) = self.value(Sign::Pair, at)? else { break };
+            self.judge_and_push(kind, Sign::Assign, value);
+            let close = self.window.run(value.end, &QUOTES.or(ByteSet::of(b"\\")), 8)?;
+            at = self.window.run(close, &between, 64)?;
+            if close == value.end || at == close {
+                break;
+            }
+        }
         Ok(())
     }
 
