@@ -174,28 +174,41 @@ const PHRASES: &[&str] = &[
 
 /// Whether a token's body is a stand-in: a phrase for one, a single character repeated, or a mask.
 pub(crate) fn is_stand_in(body: &[u8]) -> bool {
-    repeats(body) || masked(body) || WORDS.iter().any(|w| contains_any_case(body, w.as_bytes()))
+    repeats(body) || masked(body) || contains_one_of(body, WORDS)
 }
 
 /// The narrow form, for tokens whose public prefix already says what they are: only bodies that cannot be real.
 pub(crate) fn is_blank(body: &[u8]) -> bool {
     // Documentation ends its examples so; in the midst of a long token the word is chance or play.
     let example = body.len() < 64 && contains_any_case(body, b"example");
-    repeats(body) || masked(body) || example || STRONG.iter().any(|w| contains_any_case(body, w.as_bytes()))
+    repeats(body) || masked(body) || example || contains_one_of(body, STRONG)
 }
 
 /// A filler makes up the whole, with at most one other character: `xxxxxxxx`, `00000000`, `xxxx-xxxx`.
 fn repeats(body: &[u8]) -> bool {
     let filler = |b: &u8| matches!(b, b'x' | b'X' | b'0' | b'*' | b'.' | b'#' | b'-' | b'_');
-    let fillers = body.iter().filter(|b| filler(b)).count();
-    body.len() < 2 || fillers * 2 > body.len() && body.iter().all(|b| filler(b) || *b == body[0])
+    // Ordinary bodies fail at their second byte.
+    body.iter().all(|b| filler(b) || *b == body[0])
+        && (body.len() < 2 || body.iter().filter(|b| filler(b)).count() * 2 > body.len())
 }
 
 /// Asterisks, bullets or dots stand for the characters, as the masks of this and other tools do.
 fn masked(body: &[u8]) -> bool {
-    [&b"***"[..], b"...", "…".as_bytes(), "•••".as_bytes()]
-        .iter()
-        .any(|m| memchr::memmem::find(body, m).is_some())
+    body.iter().any(|b| matches!(b, b'*' | b'.' | 0xE2))
+        && [&b"***"[..], b"...", "…".as_bytes(), "•••".as_bytes()]
+            .iter()
+            .any(|m| memchr::memmem::find(body, m).is_some())
+}
+
+/// Whether `text` contains one of `words` (lower case) in either case: one pass, as most bytes begin none.
+fn contains_one_of(text: &[u8], words: &[&str]) -> bool {
+    let firsts = words.iter().fold(0u32, |set, w| set | 1 << (w.as_bytes()[0] & 31));
+    text.iter().enumerate().any(|(i, &b)| {
+        firsts >> (b & 31) & 1 != 0
+            && words
+                .iter()
+                .any(|w| text.get(i..i + w.len()).is_some_and(|here| here.eq_ignore_ascii_case(w.as_bytes())))
+    })
 }
 
 /// Whether `text` contains `word` (lower case) in either case.

@@ -212,15 +212,7 @@ fn redact_in_slices(
     if text.len() < SLICE {
         return Ok(engine.redact(text, format));
     }
-    let mut stream = engine.stream(format);
-    let mut out = Vec::with_capacity(text.len());
-    for slice in text.chunks(SLICE) {
-        stop.check()?;
-        stream.feed(slice, &mut out);
-    }
-    stream.finish(&mut out);
-    let findings = stream.take_findings();
-    Ok((!findings.is_empty()).then_some(Redacted { text: out, findings }))
+    engine.redact_while(text, format, || stop.check().is_ok()).map_err(|()| Stopped)
 }
 
 fn scan(py: Python<'_>, engine: &Arc<Engine>, text: &[u8], format: Format) -> PyResult<Vec<Finding>> {

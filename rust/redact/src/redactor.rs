@@ -11,6 +11,9 @@ use crate::placeholder::Placeholder;
 use crate::stream::Stream;
 use crate::writer::Writer;
 
+/// How much of a long text is scanned between two questions whether to go on.
+const SLICE: usize = 1 << 20;
+
 /// How the bytes are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
@@ -104,18 +107,52 @@ impl Redactor {
         &self.detector
     }
 
-    fn matches(&self, text: &[u8]) -> Vec<Match> {
+    /// Everything found in `text`, which is scanned in slices of `slice` bytes; between them `go_on` is asked whether
+    /// to. `None` if it said no.
+    fn matches(&self, text: &[u8], slice: usize, mut go_on: impl FnMut() -> bool) -> Option<Vec<Match>> {
         let mut found = vec![];
-        self.detector.scan_part(Part { bytes: text, from: 0, offset: 0, ended: true }, &mut found);
+        let mut done = 0;
+        let mut to = 0;
+        while to < text.len() {
+            if !go_on() {
+                return None;
+            }
+            to = text.len().min(to.saturating_add(slice));
+            let offset = done - done.min(Detector::LOOK_BACK);
+            let before = found.len();
+            let part =
+                Part { bytes: &text[offset..to], from: done - offset, offset, ended: to == text.len() };
+            done = offset + self.detector.scan_part(part, &mut found);
+            for m in &mut found[before..] {
+                m.start += offset;
+                m.end += offset;
+            }
+        }
         if found.len() > 1 {
             settle(&mut found);
         }
-        found
+        Some(found)
     }
 
     /// Rewrites `text`; `None` when there is nothing to replace.
     pub fn redact(&self, text: &[u8], format: Format) -> Option<Redaction> {
-        let found = self.matches(text);
+        let found = self.matches(text, usize::MAX, || true)?;
+        self.rewrite(text, format, &found)
+    }
+
+    /// As [`Redactor::redact`] for a long text: `go_on` is asked now and then, and `Err` is what comes when it says no.
+    #[expect(clippy::result_unit_err, reason = "there is one cause: the caller said so")]
+    pub fn redact_while(
+        &self,
+        text: &[u8],
+        format: Format,
+        go_on: impl FnMut() -> bool,
+    ) -> Result<Option<Redaction>, ()> {
+        let found = self.matches(text, SLICE, go_on).ok_or(())?;
+        Ok(self.rewrite(text, format, &found))
+    }
+
+    fn rewrite(&self, text: &[u8], format: Format, found: &[Match]) -> Option<Redaction> {
         if found.is_empty() {
             return None;
         }
@@ -123,7 +160,7 @@ impl Redactor {
         let mut writer = Writer::new(format);
         let mut findings = Vec::with_capacity(found.len());
         let mut at = 0;
-        for m in &found {
+        for m in found {
             out.extend_from_slice(&text[at..m.start]);
             findings.push(writer.replace(self, text, m, 0, &mut out));
             at = m.end;
@@ -135,7 +172,7 @@ impl Redactor {
     /// Finds without rewriting.
     pub fn scan(&self, text: &[u8], format: Format) -> Vec<Finding> {
         let mut writer = Writer::new(format);
-        let found = self.matches(text);
+        let found = self.matches(text, usize::MAX, || true).unwrap_or_default();
         found.iter().map(|m| writer.finding(self, text, m, 0)).collect()
     }
 
@@ -165,5 +202,30 @@ impl Redactor {
     /// A redactor for text that arrives in pieces.
     pub fn stream(self: &Arc<Self>, format: Format) -> Stream {
         Stream::new(Arc::clone(self), format)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ctxproto_detect::Policy;
+
+    #[test]
+    fn slices_of_any_size_find_the_same() {
+        let detector = Arc::new(Detector::new(&Policy::default()).expect("the built-in rules compile"));
+        let redactor = Redactor::new(detector, Options::default());
+        let token = format!("ghp_{}", "aB3dE6gH9jK1".repeat(3));
+        let key =
+            format!("-----BEGIN RSA PRIVATE KEY-----\n{}\n", "MIIEpAIBAAKCAQEA/+aB3dE6gH9j\n".repeat(9));
+        let text = format!(
+            "x {token}\n password=hunter2 \u{1b}[31m{token}\u{1b}[0m\n{key}card 4111 1111 1111 1111.\n"
+        );
+        let text = text.repeat(3).into_bytes();
+        let whole = redactor.matches(&text, usize::MAX, || true).expect("goes on");
+        assert_eq!(whole.len(), 15);
+        for slice in 1..400 {
+            assert_eq!(redactor.matches(&text, slice, || true).as_ref(), Some(&whole), "{slice}");
+        }
+        assert!(redactor.matches(&text, 10, || false).is_none());
     }
 }
