@@ -450,7 +450,9 @@ fn introduced(window: Window<'_>, start: usize) -> bool {
     let before = &before[..before.len() - ByteSet::of(b"\\\"'`").or(SPACE).run_back(before)];
     match before.last() {
         None => false,
-        Some(b'=' | b':' | b'>' | b',' | b'(' | b'|' | b'[' | b'{') => true,
+        Some(b'=' | b':' | b'>' | b',' | b'|') => true,
+        // A bare word in brackets is a name; a string may be a token.
+        Some(b'(' | b'[' | b'{') => matches!(window.before(start), Some(b'"' | b'\'' | b'`')),
         // A name and a blank: a word, not another number.
         Some(_) => {
             let word = &before[before.len() - TOKEN.run_back(before).min(8)..];

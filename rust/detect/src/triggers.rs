@@ -125,23 +125,29 @@ pub(crate) fn each(
                 }
             }
 
-            for (kind, mut bits) in [
-                (Kind::Run, run),
-                (Kind::Literal, literal),
-                (Kind::Stem, stem),
-                (Kind::Url, url),
-                (Kind::Flag, flag),
-                (Kind::Mark, mark),
-                (Kind::Dashes, dashes),
-                (Kind::Ssn, ssn),
-                (Kind::Digits, digits),
-                (Kind::Iban, iban),
-                (Kind::At, at),
-                (Kind::Word, words),
-            ] {
+            // The three common kinds by themselves; the rest in a loop that most words skip.
+            let mut each_bit = |kind: Kind, mut bits: u64| {
                 while bits != 0 {
                     visit(kind, base + w * 64 + bits.trailing_zeros() as usize);
                     bits &= bits - 1;
+                }
+            };
+            each_bit(Kind::Run, run);
+            each_bit(Kind::Literal, literal);
+            each_bit(Kind::Stem, stem);
+            if url | flag | mark | dashes | ssn | digits | iban | at | words != 0 {
+                for (kind, bits) in [
+                    (Kind::Url, url),
+                    (Kind::Flag, flag),
+                    (Kind::Mark, mark),
+                    (Kind::Dashes, dashes),
+                    (Kind::Ssn, ssn),
+                    (Kind::Digits, digits),
+                    (Kind::Iban, iban),
+                    (Kind::At, at),
+                    (Kind::Word, words),
+                ] {
+                    each_bit(kind, bits);
                 }
             }
         }
