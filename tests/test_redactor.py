@@ -566,3 +566,21 @@ def test_exceptions_do_not_quote_the_text() -> None:
         with pytest.raises(ctxproto.CtxprotoError) as caught:
             call()
         assert not leaks(TOKEN, "".join(traceback.format_exception(caught.value)))
+
+
+@pytest.mark.parametrize("tail", ['\\"', "\\\\", '\\\\\\"', "'", "x\\n"])
+def test_a_value_never_loses_half_an_escape(tail: str) -> None:
+    document = '{"password": "hunter2horse' + tail + '", "n": 1}'
+    result = json.loads(ctxproto.redact(document).text)
+    assert list(result) == ["password", "n"]
+    assert "hunter2" not in result["password"]
+
+
+def test_an_unclosed_key_block_stays_in_its_string() -> None:
+    block = "-----BEGIN " + "PRIVATE KEY-----\nMIIEabcdefghijklmnop"
+    result = json.loads(ctxproto.redact(json.dumps({"token": block, "secret": 1, "list": ["x", "plain"]})).text)
+    assert result == {"token": "[PRIVATE_KEY:REDACTED]", "secret": 1, "list": ["x", "plain"]}
+
+
+def test_chained_names_cost_no_more_than_others() -> None:
+    assert ctxproto.redact("token=" * 20_000).changed is False

@@ -457,7 +457,13 @@ impl Scan<'_, '_> {
             }
         }
         let end = end.min(window.text.len());
-        let end = end - usize::from(end > start && escapes == 0 && QUOTES.has(window.text[end - 1]));
+        let end = end
+            - usize::from(
+                end > start
+                    && escapes == 0
+                    && QUOTES.has(window.text[end - 1])
+                    && window.text[end - 2] != b'\\',
+            );
         Ok((end > start).then_some(Value { start, end, quoted: true }))
     }
 
@@ -475,6 +481,13 @@ impl Scan<'_, '_> {
                         Some(b'n' | b'r' | b't' | b'"' | b'\'' | b'\n' | b'\r') | None => break,
                         Some(_) => end = after + 1,
                     }
+                }
+                // Another name and its sign: `token=password=x` is read again from there.
+                b'=' if end > start
+                    && end - start <= 32
+                    && keys::classify(&window.text[start..end]).is_some() =>
+                {
+                    break;
                 }
                 b',' | b';' | b'&' | b')' | b']' | b'}' | b'|' | b'>' => {
                     if self.ends_value(end)? {

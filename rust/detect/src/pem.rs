@@ -63,8 +63,7 @@ impl Scan<'_, '_> {
             }
             let stop = window.run(from, &BASE64.or(ByteSet::of(b"=")), 512)?;
             if window.starts_with(stop, b"-----END")?
-                || stop - from < LINE && window.at(stop)? != Some(b'"')
-                || stop == from
+                || stop - from < LINE && !window.text[from..stop].ends_with(b"=")
             {
                 break;
             }

@@ -69,8 +69,8 @@ impl Scan<'_, '_> {
                 at = next + usize::from(matches!(self.window.text.get(next), Some(b'-' | b'_')));
                 last = at + INNER;
             } else {
-                first = at == start && escaped > start;
-                at = if first {
+                let jump = at == start && escaped > start;
+                at = if jump {
                     escaped
                 } else {
                     let rest = &self.window.text[at.min(end)..last.min(end).max(at.min(end))];
@@ -79,6 +79,8 @@ impl Scan<'_, '_> {
                         None => return Ok(found),
                     }
                 };
+                // Weak prefixes count where the word begins: after an escape, or after dashes that lead it.
+                first = jump || self.window.text[start..at].iter().all(|&b| b == b'-' || b == b'_');
             }
             if at + RUN > end {
                 return Ok(found);
