@@ -151,6 +151,17 @@ const PHRASES: &[&str] = &[
     "os.getenv",
     "getenv(",
     "import.meta",
+    "vault:",
+    "ssm:",
+    "arn:aws",
+    "secretsmanager",
+    "op://",
+    "keyring",
+    "projects/",
+];
+
+/// Beginnings of members of objects: references where no quotes stand around them.
+const MEMBERS: &[&str] = &[
     "env.",
     "config.",
     "settings.",
@@ -158,14 +169,7 @@ const PHRASES: &[&str] = &[
     "this.",
     "args.",
     "params.",
-    "vault:",
     "secrets.",
-    "ssm:",
-    "arn:aws",
-    "secretsmanager",
-    "op://",
-    "keyring",
-    "projects/",
     "data.",
     "var.",
     "local.",
@@ -203,11 +207,13 @@ fn masked(body: &[u8]) -> bool {
 /// Whether `text` contains one of `words` (lower case) in either case: one pass, as most bytes begin none.
 fn contains_one_of(text: &[u8], words: &[&str]) -> bool {
     let firsts = words.iter().fold(0u32, |set, w| set | 1 << (w.as_bytes()[0] & 31));
-    text.iter().enumerate().any(|(i, &b)| {
-        firsts >> (b & 31) & 1 != 0
-            && words
-                .iter()
-                .any(|w| text.get(i..i + w.len()).is_some_and(|here| here.eq_ignore_ascii_case(w.as_bytes())))
+    text.windows(2).enumerate().any(|(i, pair)| {
+        firsts >> (pair[0] & 31) & 1 != 0
+            && words.iter().map(|w| w.as_bytes()).any(|w| {
+                w[0] | 0x20 == pair[0] | 0x20
+                    && w[1] | 0x20 == pair[1] | 0x20
+                    && text.get(i..i + w.len()).is_some_and(|here| here.eq_ignore_ascii_case(w))
+            })
     })
 }
 
@@ -277,8 +283,7 @@ pub(crate) fn is_reference(value: &[u8], quoted: bool) -> bool {
         return true;
     }
     let example = contains_any_case(value, b"example") && !value.iter().any(u8::is_ascii_digit);
-    example
-        || PHRASES.iter().any(|w| contains_any_case(value, w.as_bytes()) && (!w.ends_with('.') || !quoted))
+    example || contains_one_of(value, PHRASES) || !quoted && contains_one_of(value, MEMBERS)
 }
 
 #[cfg(test)]
