@@ -343,3 +343,10 @@ def test_wrong_usage_is_2_and_does_nothing(cli: Cli, args: list[str], message: s
     assert message in result.err
     assert result.out == b""
     assert set(files(cli.cwd)) == {"a", "b"}
+
+
+def test_a_report_never_overwrites_an_input(cli: Cli, token: Tokens) -> None:
+    (cli.cwd / "v.log").write_text(text := token())
+    result = cli("sanitize", "v.log", "--report", "v.log", code=2)
+    assert "is one of the inputs" in result.err
+    assert (cli.cwd / "v.log").read_text() == text

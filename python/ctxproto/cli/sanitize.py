@@ -82,6 +82,8 @@ def _jobs(
 ) -> list[run.Job]:
     to_stdout = out in (None, run.STDIN) and not in_place
     target = None if out is None or to_stdout else Path(out)
+    if report is not None and any(Path(path).exists() and report.exists() and report.samefile(path) for path in paths):
+        raise click.UsageError(f"--report {output.name(report)} is one of the inputs, which it would overwrite")
     found = inputs.expand(paths, exclude=[path for path in (target, report) if path is not None])
     if to_stdout and not found.single:
         raise click.UsageError("several inputs, or a directory, need -o DIRECTORY or --in-place")
