@@ -1,6 +1,8 @@
 //! Where to look first: from two bytes at a place to the few rules that may begin there.
 
-use crate::class::TOKEN;
+use crate::beginnings::{self, Beginnings};
+use crate::class::{ByteSet, TOKEN};
+use crate::masks::{Level, padded};
 use crate::rule::ShapeRule;
 
 /// Runs shorter than this are no tokens by themselves.
@@ -21,70 +23,89 @@ pub(crate) struct Index {
     /// URL rules, by the two bytes after `://`.
     url: Pairs,
     /// URL rules whose host begins with a class.
-    pub(crate) url_any: Vec<(u16, u8)>,
+    url_any: Vec<Entry>,
     /// Rules without a prefix.
     pub(crate) near: Near,
     /// By the length of the run: rules with a literal inside and none before.
     pub(crate) fixed: Vec<Vec<u16>>,
     /// PII rules of digits, tried at every word when any is on.
     pub(crate) words: Vec<u16>,
-    /// The first three bytes of the prefixes in `literal`.
-    pub(crate) starts: Starts,
-    /// The same of those in `inside`.
+    /// The beginnings of the prefixes in `literal`.
+    pub(crate) starts: Vec<[ByteSet; beginnings::PLACES]>,
+    /// The first three bytes of those in `inside`.
     inside_starts: Starts,
 }
 
 /// A set of three-byte beginnings, with false hits: one bit for each hash, small enough to stay in the first cache.
 #[derive(Debug)]
-pub(crate) struct Starts {
-    bits: Box<[u64; 1024]>,
-    pub(crate) list: Vec<[u8; 3]>,
-}
+struct Starts(Box<[u64; 1024]>);
 
 impl Starts {
-    fn new() -> Self {
-        Self { bits: Box::new([0; 1024]), list: vec![] }
-    }
-
     fn place(bytes: [u8; 3]) -> (usize, u32) {
         let x = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]).wrapping_mul(0x9E37_79B1) >> 16;
         ((x >> 6) as usize & 1023, x & 63)
     }
 
-    fn insert(&mut self, bytes: [u8; 3]) {
-        let (word, bit) = Self::place(bytes);
-        self.bits[word] |= 1 << bit;
-        self.list.push(bytes);
-    }
-
-    /// The third byte is the prefix's own, or any that the body may begin with.
-    fn insert_all(&mut self, prefix: &[u8], rule: &ShapeRule) -> Result<(), String> {
-        match (prefix.get(2), rule.shape.first_class()) {
-            (Some(&third), _) => self.insert([prefix[0], prefix[1], third]),
-            (None, Some((set, ..))) => {
-                set.iter().for_each(|third| self.insert([prefix[0], prefix[1], third]));
+    /// Every three bytes that a prefix, or a prefix of two and its body, may begin with.
+    fn insert(&mut self, start: &[ByteSet]) {
+        for a in start[0].iter() {
+            for b in start[1].iter() {
+                for c in start[2].iter() {
+                    let (word, bit) = Self::place([a, b, c]);
+                    self.0[word] |= 1 << bit;
+                }
             }
-            _ => return Err(format!("{:?} is too short", String::from_utf8_lossy(prefix))),
         }
-        Ok(())
     }
 
     /// Whether a prefix may begin at `at`.
     #[inline]
-    pub(crate) fn may(&self, text: &[u8], at: usize) -> bool {
+    fn may(&self, text: &[u8], at: usize) -> bool {
         text.get(at..at + 3).and_then(<[u8]>::first_chunk).is_some_and(|&bytes| {
             let (word, bit) = Self::place(bytes);
-            self.bits[word] >> bit & 1 != 0
+            self.0[word] >> bit & 1 != 0
         })
     }
 }
 
-/// Lists of rule numbers by two bytes.
+/// One prefix of one rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    rule: u16,
+    /// How far the prefix begins before the place that led here.
+    back: u8,
+    /// The first eight bytes of the prefix, and a mask of those it has.
+    head: u64,
+    mask: u64,
+}
+
+impl Entry {
+    fn new(n: usize, rule: &ShapeRule, prefix: &[u8], back: usize) -> Self {
+        let len = if rule.shape.any_case { 0 } else { prefix.len().min(8) };
+        let mut head = [0; 8];
+        head[..len].copy_from_slice(&prefix[..len]);
+        let mask = 1u64.checked_shl(8 * len as u32).map_or(u64::MAX, |bit| bit - 1);
+        Self { rule: n as u16, back: back as u8, head: u64::from_le_bytes(head), mask }
+    }
+
+    /// Where the prefix begins that led to `at`, if it may stand there. At the end of the text all may.
+    #[inline]
+    fn place(&self, text: &[u8], at: usize) -> Option<(u16, usize)> {
+        let start = at.checked_sub(usize::from(self.back))?;
+        let differs = text
+            .get(start..)
+            .and_then(<[u8]>::first_chunk)
+            .is_some_and(|&bytes| (u64::from_le_bytes(bytes) ^ self.head) & self.mask != 0);
+        (!differs).then_some((self.rule, start))
+    }
+}
+
+/// Lists of prefixes by two bytes.
 #[derive(Debug)]
 struct Pairs {
     /// For each pair of bytes, where its list begins in `lists`; zero is the empty list.
     heads: Box<[u16]>,
-    lists: Vec<Vec<(u16, u8)>>,
+    lists: Vec<Vec<Entry>>,
 }
 
 impl Pairs {
@@ -92,22 +113,24 @@ impl Pairs {
         Self { heads: vec![0; 1 << 16].into_boxed_slice(), lists: vec![vec![]] }
     }
 
-    fn insert(&mut self, pair: [u8; 2], rule: usize, back: usize) {
-        let head = &mut self.heads[usize::from(u16::from_le_bytes(pair))];
-        if *head == 0 {
-            *head = self.lists.len() as u16;
-            self.lists.push(vec![]);
-        }
-        let list = &mut self.lists[usize::from(*head)];
-        if !list.contains(&(rule as u16, back as u8)) {
-            list.push((rule as u16, back as u8));
+    fn insert(&mut self, first: ByteSet, second: ByteSet, entry: Entry) {
+        for pair in first.iter().flat_map(|a| second.iter().map(move |b| [a, b])) {
+            let head = &mut self.heads[usize::from(u16::from_le_bytes(pair))];
+            if *head == 0 {
+                *head = self.lists.len() as u16;
+                self.lists.push(vec![]);
+            }
+            let list = &mut self.lists[usize::from(*head)];
+            if !list.contains(&entry) {
+                list.push(entry);
+            }
         }
     }
 
     #[inline]
-    fn get(&self, pair: &[u8]) -> &[(u16, u8)] {
-        match *pair {
-            [a, b] => &self.lists[usize::from(self.heads[usize::from(u16::from_le_bytes([a, b]))])],
+    fn get(&self, pair: Option<&[u8]>) -> &[Entry] {
+        match pair {
+            Some(&[a, b]) => &self.lists[usize::from(self.heads[usize::from(u16::from_le_bytes([a, b]))])],
             _ => &[],
         }
     }
@@ -124,8 +147,8 @@ impl Index {
             near: Near::default(),
             fixed: vec![],
             words: vec![],
-            starts: Starts::new(),
-            inside_starts: Starts::new(),
+            starts: vec![],
+            inside_starts: Starts(Box::new([0; 1024])),
             rules: vec![],
         };
         for (n, rule) in rules.iter().enumerate() {
@@ -155,29 +178,35 @@ impl Index {
             }
             return Ok(());
         }
+        let any_case = rule.shape.any_case;
         for prefix in &prefixes {
+            let set = |i: usize| prefix.get(i).map_or(ByteSet::EMPTY, |&b| ByteSet::letter(b, any_case));
             if let Some(at) = find(prefix, b"://") {
-                let host = &prefix[at + 3..];
-                match host {
-                    [a, b, ..] => self.url.insert([*a, *b], n, at + 3),
-                    _ => self.url_any.push((n as u16, at as u8 + 3)),
+                let entry = Entry::new(n, rule, prefix, at + 3);
+                if prefix.len() < at + 5 {
+                    self.url_any.push(entry);
+                } else {
+                    self.url.insert(set(at + 3), set(at + 4), entry);
                 }
                 continue;
             }
             let tail = TOKEN.run_back(prefix);
             let body = rule.shape.first_run();
+            let class = rule.shape.first_class().map(|(set, ..)| set);
+            if prefix.len() == 2 && class.is_none() {
+                return Err(format!("{:?} is too short", String::from_utf8_lossy(prefix)));
+            }
+            let start = beginnings::start(prefix, class, any_case);
             if tail == prefix.len() && body >= RUN {
-                self.inside.insert([prefix[0], prefix[1]], n, 0);
-                self.inside_starts.insert_all(prefix, rule)?;
+                self.inside.insert(start[0], start[1], Entry::new(n, rule, prefix, 0));
+                self.inside_starts.insert(&start);
             } else if tail < prefix.len() && Self::run_after(rule, prefix) >= RUN {
                 let cut = prefix.len() - tail;
-                match cut {
-                    1 => (0..=255).for_each(|any| self.before.insert([any, prefix[0]], n, cut)),
-                    _ => self.before.insert([prefix[cut - 2], prefix[cut - 1]], n, cut),
-                }
+                let first = if cut == 1 { ByteSet::EMPTY.complement() } else { set(cut - 2) };
+                self.before.insert(first, set(cut - 1), Entry::new(n, rule, prefix, cut));
             } else {
-                self.literal.insert([prefix[0], prefix[1]], n, 0);
-                self.starts.insert_all(prefix, rule)?;
+                self.literal.insert(start[0], start[1], Entry::new(n, rule, prefix, 0));
+                self.starts.push(start);
             }
         }
         Ok(())
@@ -194,37 +223,37 @@ impl Index {
 
     /// Rules whose prefix may begin at `at`.
     #[inline]
-    pub(crate) fn inside(&self, text: &[u8], at: usize) -> &[(u16, u8)] {
-        if !self.inside_starts.may(text, at) {
-            return &[];
-        }
-        self.inside.get(&text[at..at + 2])
+    pub(crate) fn inside(&self, text: &[u8], at: usize) -> impl Iterator<Item = (u16, usize)> {
+        let list = if self.inside_starts.may(text, at) { self.inside.get(text.get(at..at + 2)) } else { &[] };
+        list.iter().filter_map(move |e| e.place(text, at))
     }
 
     /// Whether `run`, which breaks off at a line end, may be the beginning of a token.
     pub(crate) fn may_begin(&self, run: &[u8]) -> bool {
-        self.inside(run, 0).iter().any(|&(n, _)| {
+        self.inside(run, 0).any(|(n, _)| {
             let prefixes = self.rules[usize::from(n)].shape.prefixes();
             prefixes.iter().any(|p| p.starts_with(run) || run.starts_with(p))
         })
     }
 
-    /// Rules whose prefix may end before the run at `at`.
+    /// Rules whose prefix may end before the run at `at`, and where it begins.
     #[inline]
-    pub(crate) fn before(&self, text: &[u8], at: usize) -> &[(u16, u8)] {
-        if at < 2 { &[] } else { self.before.get(&text[at - 2..at]) }
+    pub(crate) fn before(&self, text: &[u8], at: usize) -> impl Iterator<Item = (u16, usize)> {
+        let list = if at < 2 { &[] } else { self.before.get(text.get(at - 2..at)) };
+        list.iter().filter_map(move |e| e.place(text, at))
     }
 
     /// Rules whose literal may begin at `at`.
     #[inline]
-    pub(crate) fn literal(&self, text: &[u8], at: usize) -> &[(u16, u8)] {
-        self.literal.get(text.get(at..at + 2).unwrap_or_default())
+    pub(crate) fn literal(&self, text: &[u8], at: usize) -> impl Iterator<Item = (u16, usize)> {
+        self.literal.get(text.get(at..at + 2)).iter().filter_map(move |e| e.place(text, at))
     }
 
-    /// URL rules whose host may begin at `at`.
+    /// Rules whose URL may have its host at `at`, and where it begins.
     #[inline]
-    pub(crate) fn url(&self, text: &[u8], at: usize) -> &[(u16, u8)] {
-        self.url.get(text.get(at..at + 2).unwrap_or_default())
+    pub(crate) fn url(&self, text: &[u8], at: usize) -> impl Iterator<Item = (u16, usize)> {
+        let list = self.url.get(text.get(at..at + 2)).iter().chain(&self.url_any);
+        list.filter_map(move |e| e.place(text, at))
     }
 }
 
@@ -236,9 +265,9 @@ pub(crate) fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 #[derive(Debug, Default)]
 pub(crate) struct Near {
     words: Vec<Vec<u8>>,
-    /// One bit for each hash of a word's first four letters.
-    bloom: Vec<u64>,
-    /// Words by those letters.
+    /// How the words begin.
+    starts: Option<Box<Beginnings>>,
+    /// Words by a hash of their first four letters.
     by_letters: Vec<Vec<u16>>,
     /// For each word: the rules that need it, with the token lengths they take.
     rules: Vec<Vec<(u16, u16, u16)>>,
@@ -272,7 +301,7 @@ const FEATURES: [u8; 256] = {
     t
 };
 
-const LETTER_BITS: usize = 16;
+const LETTER_BITS: usize = 12;
 
 /// A hash of four letters, in either case.
 fn letters(four: [u8; 4]) -> usize {
@@ -309,16 +338,15 @@ impl Near {
     }
 
     fn seal(&mut self) {
-        self.bloom = vec![0; (1 << LETTER_BITS) / 64];
-        self.by_letters = vec![vec![]; 1 << (LETTER_BITS - 4)];
+        let starts = self.words.iter().map(|w| beginnings::start(w, None, true));
+        self.starts = Some(Box::new(Beginnings::new(starts)));
+        self.by_letters = vec![vec![]; 1 << LETTER_BITS];
         for (i, word) in self.words.iter().enumerate() {
             // After a word of three letters any fourth may stand.
-            let fourths = word.get(3).map_or(0x20..=0xFF, |&b| b..=b);
-            for fourth in fourths {
-                let h = letters([word[0], word[1], word[2], fourth]);
-                self.bloom[h / 64] |= 1 << (h % 64);
-                if !self.by_letters[h >> 4].contains(&(i as u16)) {
-                    self.by_letters[h >> 4].push(i as u16);
+            for fourth in word.get(3).map_or(0..=0xFF, |&b| b..=b) {
+                let list = &mut self.by_letters[letters([word[0], word[1], word[2], fourth])];
+                if !list.contains(&(i as u16)) {
+                    list.push(i as u16);
                 }
             }
         }
@@ -344,18 +372,19 @@ impl Near {
         })
     }
 
-    /// The words that stand in `context`, in either case.
-    pub(crate) fn words_in(&self, context: &[u8], found: &mut Vec<u16>) {
+    /// The words that stand in `context` (64 bytes at most), in either case.
+    pub(crate) fn words_in(&self, level: Level, context: &[u8], found: &mut Vec<u16>) {
         found.clear();
-        for (at, four) in context.windows(4).enumerate() {
-            let h = letters([four[0], four[1], four[2], four[3]]);
-            if self.bloom[h / 64] >> (h % 64) & 1 == 0 {
-                continue;
-            }
-            for &w in &self.by_letters[h >> 4] {
+        let Some(starts) = &self.starts else { return };
+        let bytes = padded(context);
+        let mut places = level.beginnings(starts, &bytes);
+        while places != 0 {
+            let at = places.trailing_zeros() as usize;
+            places &= places - 1;
+            let four = std::array::from_fn(|i| bytes[at + i]);
+            for &w in &self.by_letters[letters(four)] {
                 let word = &self.words[usize::from(w)];
-                if context.len() - at >= word.len()
-                    && context[at..at + word.len()].eq_ignore_ascii_case(word)
+                if context.get(at..at + word.len()).is_some_and(|here| here.eq_ignore_ascii_case(word))
                     && !found.contains(&w)
                 {
                     found.push(w);

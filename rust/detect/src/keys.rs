@@ -19,36 +19,33 @@ pub(crate) enum Kind {
     Cookie,
 }
 
-/// First three letters of every word below that can introduce a value: where the scanner stops to look.
-pub(crate) const STEMS: &[[u8; 3]] = &[
-    *b"pas", *b"pwd", *b"psk", *b"psw", *b"pw_", *b"sec", *b"ses", *b"sig", *b"sal", *b"tok", *b"key",
-    *b"aut", *b"cre", *b"coo", *b"bea", *b"bas", *b"non", *b"jwt", *b"otp", *b"csr",
+/// What every word below that can introduce a value begins with: where the scanner stops to look.
+pub(crate) const STEMS: [&[u8]; 21] = [
+    b"pass", b"key", b"secr", b"toke", b"auth", b"cred", b"pwd", b"cook", b"bear", b"sess", b"sign", b"sig",
+    b"basi", b"salt", b"nonc", b"csrf", b"psk", b"psw", b"pw_", b"jwt", b"otp",
 ];
 
-/// Whether a key word begins with these four letters (three are enough for the short ones).
+/// The stems as numbers, and masks of the letters they have.
+const NUMBERS: [(u32, u32); STEMS.len()] = {
+    let mut t = [(0, 0); STEMS.len()];
+    let mut n = 0;
+    while n < t.len() {
+        let mut i = 0;
+        while i < STEMS[n].len() {
+            t[n].0 |= ((STEMS[n][i] | 0x20) as u32) << (8 * i);
+            t[n].1 |= 0xff << (8 * i);
+            i += 1;
+        }
+        n += 1;
+    }
+    t
+};
+
+/// Whether a key word begins with these four letters.
 #[inline]
 pub(crate) fn begins(letters: [u8; 4]) -> bool {
     let lower = u32::from_le_bytes(letters) | 0x2020_2020;
-    let four = |w: &[u8; 4]| lower == u32::from_le_bytes(*w);
-    let three = |w: &[u8; 3]| lower << 8 == u32::from_le_bytes([0, w[0], w[1], w[2]]);
-    four(b"pass")
-        || three(b"key")
-        || four(b"secr")
-        || four(b"toke")
-        || four(b"auth")
-        || four(b"cred")
-        || three(b"pwd")
-        || four(b"cook")
-        || four(b"bear")
-        || four(b"sess")
-        || four(b"sign")
-        || four(b"basi")
-        || four(b"salt")
-        || four(b"nonc")
-        || four(b"csrf")
-        || three(b"sig")
-        || [b"psk", b"psw", b"jwt", b"otp"].into_iter().any(three)
-        || lower & 0xFF_FFFF == u32::from_le_bytes([b'p', b'w', b'_' | 0x20, 0])
+    NUMBERS.iter().fold(false, |any, (stem, mask)| any | (lower & mask == *stem))
 }
 
 const PASSWORD: &[&str] = &[

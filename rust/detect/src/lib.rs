@@ -13,6 +13,11 @@
 //! ```
 
 mod assign;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod beginnings;
 mod checks;
 mod class;
 mod decoy;
