@@ -115,7 +115,7 @@ const PARTS: ([u8; 16], [u8; 16]) = {
 pub(crate) fn fill(lists: &Wordlists, masks: &mut Masks, text: &[u8], rows: usize) {
     let (keys, literals) = (list(&lists.keys), list(&lists.literals));
     let parts = (table(&PARTS.0), table(&PARTS.1));
-    let mut spare = [0; 64 + PLACES];
+    let mut spare = [0; 64 + 8];
     for w in 0..rows {
         let word = word(text, w, &mut spare);
         let mut lanes = [0u64; CLASSES];

@@ -79,7 +79,7 @@ fn places(bytes: &Bytes) -> ([__m512i; PLACES], [u64; PLACES]) {
 pub(crate) fn fill(lists: &Wordlists, masks: &mut Masks, text: &[u8], rows: usize) {
     let (keys, literals) = (list(&lists.keys), list(&lists.literals));
     let (first, second) = (table(&BYTES[0]), table(&BYTES[1]));
-    let mut spare = [0; 64 + PLACES];
+    let mut spare = [0; 64 + 8];
     for w in 0..rows {
         let (bytes, wide) = places(word(text, w, &mut spare));
         let mut lanes = [0u64; CLASSES];

@@ -160,7 +160,7 @@ impl Detector {
             keys: Beginnings::new(keys::STEMS.iter().map(|stem| start(stem, None, true))),
             literals: Beginnings::new(index.starts.iter().copied()),
         };
-        let engine = Engine { level: Level::all()[0], index, lists, wanted, parsers };
+        let engine = Engine { level: Level::best(), index, lists, wanted, parsers };
         let allowed = policy.allow.patterns.iter().map(|p| {
             Regex::new(&format!("^(?:{p})$"))
                 .map_err(|e| PolicyError::new(format!("allow pattern {p:?}: {e}")))

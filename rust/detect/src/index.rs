@@ -1,8 +1,10 @@
 //! Where to look first: from two bytes at a place to the few rules that may begin there.
 
-use crate::beginnings::{self, Beginnings};
+use std::collections::HashMap;
+
+use crate::beginnings;
 use crate::class::{ByteSet, TOKEN};
-use crate::masks::{Level, padded};
+use crate::lexicon::Lexicon;
 use crate::rule::ShapeRule;
 
 /// Runs shorter than this are no tokens by themselves.
@@ -264,25 +266,23 @@ pub(crate) fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 /// Rules that need a word before the token, and the words.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
-    words: Vec<Vec<u8>>,
-    /// How the words begin.
-    starts: Option<Box<Beginnings>>,
-    /// Words by a hash of their first four letters.
-    by_letters: Vec<Vec<u16>>,
+    words: Vec<String>,
+    /// Numbers of the words.
+    known: HashMap<String, usize>,
+    lexicon: Option<Lexicon>,
     /// For each word: the rules that need it, with the token lengths they take.
     rules: Vec<Vec<(u16, u16, u16)>>,
-    /// For each length: whether some rule there takes tokens that do not look random.
-    plain: Vec<bool>,
-    /// For each length: what the tokens that some rule takes may be made of, one set of [`features`] a kind of rule.
-    lengths: Vec<Vec<u8>>,
+    /// For each length: what the tokens that some rule takes may be made of, one set of [`features`] a kind of rule, and
+    /// whether they need not look random.
+    lengths: Vec<Vec<(u16, bool)>>,
 }
 
 /// The kinds of characters in `text`, as bits: what most runs have and few tokens of a rule may have.
-pub(crate) fn features(text: &[u8]) -> u8 {
+pub(crate) fn features(text: &[u8]) -> u16 {
     text.iter().fold(0, |bits, &b| bits | FEATURES[usize::from(b)])
 }
 
-const FEATURES: [u8; 256] = {
+const FEATURES: [u16; 256] = {
     let mut t = [0; 256];
     let mut b = 0;
     while b < 256 {
@@ -294,42 +294,35 @@ const FEATURES: [u8; 256] = {
             b'G'..=b'Z' => 16,
             b'-' => 32,
             b'_' => 64,
-            _ => 128,
+            b'/' => 128,
+            b'+' => 256,
+            b'.' => 512,
+            b'=' => 1024,
+            b'~' => 2048,
+            _ => 4096,
         };
         b += 1;
     }
     t
 };
 
-const LETTER_BITS: usize = 12;
-
-/// A hash of four letters, in either case.
-fn letters(four: [u8; 4]) -> usize {
-    let x = u32::from_le_bytes(four) | 0x2020_2020;
-    (x.wrapping_mul(0x9E37_79B1) >> (32 - LETTER_BITS)) as usize
-}
-
 impl Near {
     fn insert(&mut self, n: usize, rule: &ShapeRule) {
         let (min, max) = (rule.shape.min_len(), rule.shape.max_len().min(512));
         if self.lengths.len() <= max {
             self.lengths.resize(max + 1, vec![]);
-            self.plain.resize(max + 1, false);
-        }
-        if !rule.random {
-            self.plain[min.min(max)..=max].fill(true);
         }
         let kinds = rule.shape.bytes().iter().fold(0, |bits, b| bits | FEATURES[usize::from(b)]);
         for list in &mut self.lengths[min.min(max)..=max] {
-            if !list.iter().any(|&other| kinds & !other == 0) {
-                list.retain(|&other| other & !kinds != 0);
-                list.push(kinds);
+            let plain = !rule.random;
+            if !list.iter().any(|&(other, any)| kinds & !other == 0 && any >= plain) {
+                list.retain(|&(other, any)| other & !kinds != 0 || any > plain);
+                list.push((kinds, plain));
             }
         }
         for word in &rule.near {
-            let known = self.words.iter().position(|w| w == word.as_bytes());
-            let w = known.unwrap_or_else(|| {
-                self.words.push(word.as_bytes().to_vec());
+            let w = *self.known.entry(word.clone()).or_insert_with(|| {
+                self.words.push(word.clone());
                 self.rules.push(vec![]);
                 self.words.len() - 1
             });
@@ -338,30 +331,15 @@ impl Near {
     }
 
     fn seal(&mut self) {
-        let starts = self.words.iter().map(|w| beginnings::start(w, None, true));
-        self.starts = Some(Box::new(Beginnings::new(starts)));
-        self.by_letters = vec![vec![]; 1 << LETTER_BITS];
-        for (i, word) in self.words.iter().enumerate() {
-            // After a word of three letters any fourth may stand.
-            for fourth in word.get(3).map_or(0..=0xFF, |&b| b..=b) {
-                let list = &mut self.by_letters[letters([word[0], word[1], word[2], fourth])];
-                if !list.contains(&(i as u16)) {
-                    list.push(i as u16);
-                }
-            }
-        }
+        self.lexicon = Some(Lexicon::new(std::mem::take(&mut self.words)));
+        self.known = HashMap::new();
     }
 
-    /// Whether any rule takes a token of `len` bytes with these features.
+    /// Whether any rule takes a token of `len` bytes with these features; `Some(true)` if it need not look random.
     #[inline]
-    pub(crate) fn takes(&self, len: usize, features: u8) -> bool {
-        self.lengths.get(len).is_some_and(|list| list.iter().any(|&kinds| features & !kinds == 0))
-    }
-
-    /// Whether a token of `len` bytes need not look random for every rule.
-    #[inline]
-    pub(crate) fn takes_plain(&self, len: usize) -> bool {
-        self.plain.get(len).is_some_and(|&p| p)
+    pub(crate) fn takes(&self, len: usize, features: u16) -> Option<bool> {
+        let list = self.lengths.get(len)?;
+        list.iter().filter(|(kinds, _)| features & !kinds == 0).map(|&(_, plain)| plain).max()
     }
 
     /// The rules that need one of `words` and take a token of one of two lengths.
@@ -372,24 +350,16 @@ impl Near {
         })
     }
 
-    /// The words that stand in `context` (64 bytes at most), in either case.
-    pub(crate) fn words_in(&self, level: Level, context: &[u8], found: &mut Vec<u16>) {
+    /// The words that stand in `context`, in either case.
+    pub(crate) fn words_in(&self, context: &[u8], found: &mut Vec<u16>) {
         found.clear();
-        let Some(starts) = &self.starts else { return };
-        let bytes = padded(context);
-        let mut places = level.beginnings(starts, &bytes);
-        while places != 0 {
-            let at = places.trailing_zeros() as usize;
-            places &= places - 1;
-            let four = std::array::from_fn(|i| bytes[at + i]);
-            for &w in &self.by_letters[letters(four)] {
-                let word = &self.words[usize::from(w)];
-                if context.get(at..at + word.len()).is_some_and(|here| here.eq_ignore_ascii_case(word))
-                    && !found.contains(&w)
-                {
-                    found.push(w);
+        if let Some(lexicon) = &self.lexicon {
+            lexicon.find(context, |word| {
+                if !found.contains(&word) {
+                    found.push(word);
                 }
-            }
+                false
+            });
         }
     }
 }

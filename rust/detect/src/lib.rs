@@ -29,6 +29,7 @@ mod gitleaks;
 mod index;
 mod keys;
 mod known;
+mod lexicon;
 mod masks;
 mod pattern;
 mod pem;

@@ -3,11 +3,13 @@
 //! A table lookup gives the classes, lookups at four bytes in a row the places where a word may begin
 //! (`beginnings.rs`). Each level computes the same classes in its own way, and the tests hold them equal.
 
+use std::sync::LazyLock;
+
 #[cfg(target_arch = "x86_64")]
 use crate::avx2;
 #[cfg(target_arch = "x86_64")]
 use crate::avx512;
-use crate::beginnings::{BANKS, Beginnings, PLACES};
+use crate::beginnings::{BANKS, Beginnings};
 
 /// Words of 64 bytes in one block.
 pub(crate) const WORDS: usize = 64;
@@ -18,8 +20,8 @@ pub(crate) const ROWS: usize = WORDS + 3;
 
 /// One class: a bit for each byte. Row 0 is the word before the block.
 pub(crate) type Lane = [u64; ROWS];
-/// 64 bytes, and those after them that a word which begins in them may have.
-pub(crate) type Bytes = [u8; 64 + PLACES];
+/// 64 bytes, and eight after them: a word that begins in them is seen.
+pub(crate) type Bytes = [u8; 64 + 8];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -143,6 +145,11 @@ impl Level {
         all
     }
 
+    pub(crate) fn best() -> Self {
+        static BEST: LazyLock<Level> = LazyLock::new(|| Level::all()[0]);
+        *BEST
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -211,13 +218,13 @@ pub(crate) fn word<'a>(text: &'a [u8], w: usize, spare: &'a mut Bytes) -> &'a By
 /// `text`, which is shorter, with zeros after it.
 #[inline]
 pub(crate) fn padded(text: &[u8]) -> Bytes {
-    let mut bytes = [0; 64 + PLACES];
+    let mut bytes = [0; 64 + 8];
     bytes[..text.len()].copy_from_slice(text);
     bytes
 }
 
 fn portable(lists: &Wordlists, masks: &mut Masks, text: &[u8], rows: usize) {
-    let mut spare = [0; 64 + PLACES];
+    let mut spare = [0; 64 + 8];
     for w in 0..rows {
         let bytes = word(text, w, &mut spare);
         let mut lanes = [0u64; 16];
@@ -333,7 +340,7 @@ mod tests {
                     let before = masks.lane(class)[0] >> 63 != 0;
                     assert!(filter || before == (base > 0 && naive(class, &text, base - 1)));
                 }
-                let mut spare = [0; 64 + PLACES];
+                let mut spare = [0; 64 + 8];
                 if n >= 70 {
                     let bits = level.beginnings(&lists.keys, word(&text, 1, &mut spare));
                     for i in (64..128.min(n)).filter(|&i| naive(Class::Stem, &text, i)) {

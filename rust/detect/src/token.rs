@@ -188,19 +188,19 @@ impl Scan<'_, '_> {
             from -= WIDE.run_back(window.back(start, 64));
             long = window.run(end, &WIDE.or(ByteSet::of(b"=")), 512)? - from;
         }
+        let token = &window.text[from..from + long];
+        let whole = (long > end - start).then(|| near.takes(long, index::features(token))).flatten();
         let short = near.takes(end - start, kinds);
-        if !short && (long == end - start || !near.takes(long, kinds | 128)) || !introduced(window, from) {
-            return Ok(false);
-        }
-        let random =
-            random::is_random(&window.text[from..from + long]) || random::is_random(&window.text[start..end]);
-        if !random && !near.takes_plain(end - start) && !near.takes_plain(long) {
+        let Some(plain) = short.max(whole) else { return Ok(false) };
+        if !introduced(window, from)
+            || !plain && !random::is_random(token) && !random::is_random(&window.text[start..end])
+        {
             return Ok(false);
         }
         let mut words = std::mem::take(&mut self.words);
-        near.words_in(self.engine.level, &window.text[from.saturating_sub(NEAR)..=from], &mut words);
+        near.words_in(&window.text[from.saturating_sub(NEAR)..=from], &mut words);
         if !words.is_empty() {
-            near.words_in(self.engine.level, own_context(window.back(from, NEAR)), &mut words);
+            near.words_in(own_context(window.back(from, NEAR)), &mut words);
         }
         let mut best: Option<(u16, u8, Hit)> = None;
         for n in near.rules_for(&words, [end - start, long]) {
