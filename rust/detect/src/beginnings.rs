@@ -1,4 +1,4 @@
-//! Words looked for by how they begin: four places, sixteen buckets, one lookup a place.
+//! Words looked for by how they begin: four places, eight or sixteen buckets, one lookup a place.
 //!
 //! The "Teddy" idea of Hyperscan: the words are shared out over buckets, and for each of the first four places a table
 //! says to which buckets a byte may belong. Four bytes that have a bucket in common in all four places may begin a
@@ -9,17 +9,15 @@ use crate::class::ByteSet;
 
 /// How many bytes are looked at.
 pub(crate) const PLACES: usize = 4;
-/// Buckets come eight to a bank: one byte of a vector.
-pub(crate) const BANKS: usize = 2;
 /// More groups than this are joined by their order first: the search for good neighbours is quadratic.
 const GROUPS: usize = 200;
 
 /// The first four bytes of a word: in each place any of a set.
 type Start = [ByteSet; PLACES];
 
-/// What the lookups need, for all levels.
+/// What the lookups need, for all levels. Buckets come eight to a bank: one byte of a vector.
 #[derive(Clone, Debug)]
-pub(crate) struct Beginnings {
+pub(crate) struct Beginnings<const BANKS: usize> {
     /// By place and bank: the buckets of each byte.
     pub(crate) exact: [[[u8; 256]; BANKS]; PLACES],
     /// The same by the byte's low and high half, with more false hits: the buckets that both have.
@@ -29,7 +27,7 @@ pub(crate) struct Beginnings {
     pub(crate) beyond: [[u8; BANKS]; PLACES],
 }
 
-impl Beginnings {
+impl<const BANKS: usize> Beginnings<BANKS> {
     /// Tables that find every word in `starts`.
     pub(crate) fn new(starts: impl IntoIterator<Item = Start>) -> Self {
         let mut t = Self {
@@ -38,7 +36,7 @@ impl Beginnings {
             high: [[[0; 16]; BANKS]; PLACES],
             beyond: [[0; BANKS]; PLACES],
         };
-        for (n, group) in buckets(starts).into_iter().enumerate() {
+        for (n, group) in buckets(starts, BANKS * 8).into_iter().enumerate() {
             let (bank, bucket) = (n / 8, 1u8 << (n % 8));
             for (place, set) in group.sets.iter().enumerate() {
                 for b in set.iter() {
@@ -127,7 +125,7 @@ const WEIGHT: [f32; 256] = {
 };
 
 /// Shares the words out: time and again the two groups are joined that let the least more text through.
-fn buckets(starts: impl IntoIterator<Item = Start>) -> Vec<Group> {
+fn buckets(starts: impl IntoIterator<Item = Start>, most: usize) -> Vec<Group> {
     let mut sorted: Vec<Start> = starts.into_iter().collect();
     sorted.sort_by_key(|s| s.map(|set| set.iter().next()));
     sorted.dedup();
@@ -151,7 +149,7 @@ fn buckets(starts: impl IntoIterator<Item = Start>) -> Vec<Group> {
         (i + 1..groups.len()).filter_map(|j| price(groups, i, j)).min_by(|a, b| a.0.total_cmp(&b.0))
     };
     let mut next: Vec<_> = (0..groups.len()).map(|i| best(&groups, i)).collect();
-    for _ in BANKS * 8..groups.len() {
+    for _ in most..groups.len() {
         let pairs = next.iter().enumerate().filter_map(|(i, n)| n.map(|(cost, j)| (cost, i, j)));
         let Some((_, i, j)) = pairs.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
         let other = groups[j].take().expect("only living groups are joined");
@@ -178,9 +176,10 @@ mod tests {
     fn no_word_is_missed_and_few_others_pass() {
         let words: Vec<[u8; 4]> =
             (0..600u32).map(|n| n.wrapping_mul(0x9E37_79B1).to_le_bytes().map(|b| b'0' + b % 64)).collect();
-        let t = Beginnings::new(words.iter().map(|w| start(w, None, false)));
+        let t = Beginnings::<2>::new(words.iter().map(|w| start(w, None, false)));
         assert!(words.iter().all(|w| t.may(*w)));
-        let low = Beginnings::new([start(b"key", None, true), start(b"ab", Some(ByteSet::of(b"12")), false)]);
+        let low =
+            Beginnings::<1>::new([start(b"key", None, true), start(b"ab", Some(ByteSet::of(b"12")), false)]);
         for (text, want) in
             [(b"KeY\xc3", true), (b"key\0", true), (b"kex=", false), (b"ab1?", true), (b"ab3?", false)]
         {
@@ -191,7 +190,7 @@ mod tests {
     #[test]
     fn words_that_begin_alike_share_a_bucket() {
         let few =
-            Beginnings::new((b'a'..=b'z').flat_map(|c| {
+            Beginnings::<2>::new((b'a'..=b'z').flat_map(|c| {
                 [[c, b'_', b'x', b'y'], [c, b'-', b'0', b'1']].map(|w| start(&w, None, false))
             }));
         assert!(few.may(*b"q_xy") && !few.may(*b"q_01") && !few.may(*b"qrst"));
