@@ -142,7 +142,9 @@ pub(crate) fn fill(lists: &Wordlists, masks: &mut Masks, text: &[u8], rows: usiz
             put(Class::Upper, _mm256_movemask_epi8(_mm256_and_si256(above, below)).cast_unsigned());
             put(Class::Mark, is(b'%') | is(b'&') | is(0x1b));
             if _mm256_movemask_epi8(bytes) != 0 {
-                LEADS.into_iter().for_each(|lead| put(Class::Mark, is(lead)));
+                for lead in LEADS {
+                    put(Class::Mark, is(lead));
+                }
             }
             put(Class::Stem, may_begin(&keys, &nibbles));
             put(Class::Literal, may_begin(&literals, &nibbles));

@@ -154,14 +154,14 @@ fn buckets(starts: impl IntoIterator<Item = Start>, most: usize) -> Vec<Group> {
         let Some((_, i, j)) = pairs.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
         let other = groups[j].take().expect("only living groups are joined");
         groups[i] = groups[i].map(|g| g.with(&other));
-        for k in 0..groups.len() {
-            if k == i || k == j || next[k].is_some_and(|n| n.1 == i || n.1 == j) {
-                next[k] = best(&groups, k);
+        for (k, next) in next.iter_mut().enumerate() {
+            if k == i || k == j || next.is_some_and(|n| n.1 == i || n.1 == j) {
+                *next = best(&groups, k);
             } else if k < i
                 && let Some(new) = price(&groups, k, i)
-                && next[k].is_none_or(|n| new.0 < n.0)
+                && next.is_none_or(|n| new.0 < n.0)
             {
-                next[k] = Some(new);
+                *next = Some(new);
             }
         }
     }

@@ -48,7 +48,9 @@ impl Lexicon {
                 .collect();
             slots.sort_unstable();
             slots.dedup();
-            slots.into_iter().for_each(|slot| lists[slot].push(head));
+            for slot in slots {
+                lists[slot].push(head);
+            }
         }
         let mut heads = vec![];
         let places = lists
@@ -120,13 +122,12 @@ impl Dictionary {
 
     /// The slot of a word, or the empty one where it would stand.
     fn slot(&self, word: &[u8]) -> usize {
-        let (first, last) = match (word.first_chunk(), word.last_chunk()) {
-            (Some(first), Some(last)) => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
-            _ => {
-                let mut all = [0; 8];
-                all[..word.len()].copy_from_slice(word);
-                (u64::from_le_bytes(all), 0)
-            }
+        let (first, last) = if let (Some(first), Some(last)) = (word.first_chunk(), word.last_chunk()) {
+            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+        } else {
+            let mut all = [0; 8];
+            all[..word.len()].copy_from_slice(word);
+            (u64::from_le_bytes(all), 0)
         };
         let hash = (first ^ last.rotate_left(29) ^ word.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut at = (hash >> 40) as usize & (self.slots.len() - 1);

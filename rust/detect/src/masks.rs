@@ -207,13 +207,10 @@ impl Level {
 #[inline]
 pub(crate) fn word<'a>(text: &'a [u8], w: usize, spare: &'a mut Bytes) -> &'a Bytes {
     let rest = &text[w * 64..];
-    match rest.first_chunk() {
-        Some(bytes) => bytes,
-        None => {
-            *spare = padded(rest);
-            spare
-        }
-    }
+    rest.first_chunk().unwrap_or_else(|| {
+        *spare = padded(rest);
+        spare
+    })
 }
 
 /// `text`, which is shorter, with zeros after it.
