@@ -79,31 +79,58 @@ pub(crate) fn start(word: &[u8], after: Option<ByteSet>, any_case: bool) -> Star
 #[derive(Clone, Copy)]
 struct Group {
     sets: Start,
-    /// How much of ordinary text passes: the product of the places' shares.
+    /// The low and high halves of each place's bytes.
+    halves: [(u16, u16); PLACES],
     cost: f32,
 }
 
 impl Group {
     fn new(sets: Start) -> Self {
-        Self { sets, cost: sets.iter().map(share).product() }
+        let halves = sets.map(|set| set.halves());
+        Self { sets, halves, cost: cost(halves) }
     }
 
     fn with(&self, other: &Self) -> Self {
         Self::new(std::array::from_fn(|i| self.sets[i].or(other.sets[i])))
     }
+
+    /// How much more text passes when both share a bucket than when they don't.
+    fn price(&self, other: &Self) -> f32 {
+        let union = |i: usize| (self.halves[i].0 | other.halves[i].0, self.halves[i].1 | other.halves[i].1);
+        cost(std::array::from_fn(union)) - self.cost - other.cost
+    }
 }
 
-/// The share of ordinary text that a set's bytes make up, with those that its halves let through.
-fn share(set: &ByteSet) -> f32 {
-    let (low, high) = set.halves();
-    let mut sum = 0.0;
-    for h in (0..16u8).filter(|h| high >> h & 1 != 0) {
-        for l in (0..16u8).filter(|l| low >> l & 1 != 0) {
-            sum += WEIGHT[usize::from(h << 4 | l)];
-        }
-    }
-    sum
+/// How much of ordinary text passes: the product of the shares that each place's halves let through.
+fn cost(halves: [(u16, u16); PLACES]) -> f32 {
+    halves
+        .into_iter()
+        .map(|(low, high)| {
+            let mut rest = high;
+            let mut sum = 0.0;
+            while rest != 0 {
+                let row = &SUMS[rest.trailing_zeros() as usize];
+                sum += (0..4).map(|i| row[i][usize::from(low >> (4 * i) & 15)]).sum::<f32>();
+                rest &= rest - 1;
+            }
+            sum
+        })
+        .product()
 }
+
+/// For each high half and four of the low halves: what the bytes weigh of any choice of those.
+static SUMS: [[[f32; 16]; 4]; 16] = {
+    let mut t = [[[0.0; 16]; 4]; 16];
+    let mut n = 0;
+    while n < 16 * 4 * 16 * 4 {
+        let (high, four, choice, bit) = (n >> 8, n >> 6 & 3, n >> 2 & 15, n & 3);
+        if choice >> bit & 1 != 0 {
+            t[high][four][choice] += WEIGHT[high << 4 | four << 2 | bit];
+        }
+        n += 1;
+    }
+    t
+};
 
 /// Rough shares of bytes in logs, JSON and code.
 const WEIGHT: [f32; 256] = {
@@ -127,7 +154,7 @@ const WEIGHT: [f32; 256] = {
 /// Shares the words out: time and again the two groups are joined that let the least more text through.
 fn buckets(starts: impl IntoIterator<Item = Start>, most: usize) -> Vec<Group> {
     let mut sorted: Vec<Start> = starts.into_iter().collect();
-    sorted.sort_by_key(|s| s.map(|set| set.iter().next()));
+    sorted.sort_by_cached_key(|s| s.map(|set| set.iter().next()));
     sorted.dedup();
     let mut groups: Vec<Group> = vec![];
     for sets in sorted {
@@ -143,7 +170,7 @@ fn buckets(starts: impl IntoIterator<Item = Start>, most: usize) -> Vec<Group> {
     // For each group: the best of those after it, and what joining the two would let through.
     let price = |groups: &[Option<Group>], i: usize, j: usize| {
         let (a, b) = (groups[i].as_ref()?, groups[j].as_ref()?);
-        Some((a.with(b).cost - a.cost - b.cost, j))
+        Some((a.price(b), j))
     };
     let best = |groups: &[Option<Group>], i: usize| {
         (i + 1..groups.len()).filter_map(|j| price(groups, i, j)).min_by(|a, b| a.0.total_cmp(&b.0))
