@@ -241,7 +241,11 @@ ROWS: list[tuple[str, str, Any]] = [
     ("recall, Nosey Parker examples", "recall", lambda q: _percent(q["recall"])),
     ("... with the whole value gone", "recall, whole value", lambda q: _percent(q["recall, whole value"])),
     ("any finding on its negatives", "false on negatives", lambda q: _percent(q["false on negatives"])),
-    ("... that hold no secret of another kind", "false on harmless", lambda q: _percent(q["false on harmless"])),
+    (
+        "... that hold no secret of another kind",
+        "false on harmless",
+        lambda q: _percent(q["false on harmless"]),
+    ),
     (
         "leaky-repo risky lines redacted",
         "leaky redacted",
