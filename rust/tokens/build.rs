@@ -53,7 +53,7 @@ fn main() {
 }
 
 /// `NAME.bytes` has the tokens' bytes in a row, `NAME.lengths` a length for each id, `NAME.splits` the two tokens that
-/// each is merged from.
+/// each is merged from, `NAME.sorted` the ids of those that merges lead to, in the order of their bytes.
 fn vocabulary(out: &Path, name: &str, source: &CoreBPE, end: u32, sha256: &str) {
     let tokens: Vec<Vec<u8>> = (0..end)
         .map(|id| {
@@ -64,14 +64,25 @@ fn vocabulary(out: &Path, name: &str, source: &CoreBPE, end: u32, sha256: &str) 
     for (id, bytes) in tokens.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty()) {
         writeln!(file, "{} {id}", STANDARD.encode(bytes)).expect("strings take all");
     }
-    let digest: String = Sha256::digest(&file).iter().map(|b| format!("{b:02x}")).collect();
+    let mut digest = String::new();
+    for byte in Sha256::digest(&file) {
+        write!(digest, "{byte:02x}").expect("strings take all");
+    }
     assert_eq!(digest, sha256, "the ranks of {name} are not those that were published");
 
-    let ranks: HashMap<&[u8], u32> =
-        tokens.iter().zip(0..).map(|(bytes, id)| (bytes.as_slice(), id)).filter(|t| !t.0.is_empty()).collect();
+    let ranks: HashMap<&[u8], u32> = tokens
+        .iter()
+        .zip(0..)
+        .map(|(bytes, id)| (bytes.as_slice(), id))
+        .filter(|t| !t.0.is_empty())
+        .collect();
     let mut splits = Vec::with_capacity(tokens.len() * 8);
-    for (bytes, id) in tokens.iter().zip(0..) {
+    let mut sorted = vec![];
+    for (bytes, id) in tokens.iter().zip(0u32..) {
         let (left, right) = split(&ranks, bytes, id);
+        if left != u32::MAX {
+            sorted.push(id);
+        }
         splits.extend_from_slice(&left.to_le_bytes());
         splits.extend_from_slice(&right.to_le_bytes());
     }
@@ -79,8 +90,13 @@ fn vocabulary(out: &Path, name: &str, source: &CoreBPE, end: u32, sha256: &str) 
         fs::write(out.join(format!("{name}.{kind}")), data).expect("OUT_DIR can be written");
     };
     write("bytes", &tokens.concat());
-    write("lengths", &tokens.iter().map(|t| u8::try_from(t.len()).expect("tokens are short")).collect::<Vec<_>>());
+    write(
+        "lengths",
+        &tokens.iter().map(|t| u8::try_from(t.len()).expect("tokens are short")).collect::<Vec<_>>(),
+    );
     write("splits", &splits);
+    sorted.sort_by_key(|&id| &tokens[id as usize]);
+    write("sorted", &sorted.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<_>>());
 }
 
 /// The two tokens that the last merge of token `id` joins: itself twice for a byte, `u32::MAX` where no merges lead to it.

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 /// Pieces up to this length are kept.
 pub(crate) const LONGEST: usize = 15;
 
-/// Sets of two; 512 KiB a thread and vocabulary, which is about what a core has near it.
-const SETS: usize = 1 << 14;
+/// Sets of four, each a line of the processor's cache; 2 MiB a thread and vocabulary.
+const SETS: usize = 1 << 15;
 
 /// Up to 15 bytes of a piece, its length in four bits of the last byte and its count in the other four.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,22 +32,26 @@ impl Key {
     fn set(self) -> usize {
         let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
         let x = (low ^ high.rotate_left(31)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        ((x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 50) as usize & (SETS - 1)
+        ((x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 44) as usize & (SETS - 1)
     }
 }
 
 /// The table.
-pub(crate) struct Cache(Vec<[u128; 2]>);
+pub(crate) struct Cache(Vec<Set>);
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Set([u128; 4]);
 
 impl Cache {
     fn new() -> Self {
-        Self(vec![[0; 2]; SETS])
+        Self(vec![Set([0; 4]); SETS])
     }
 
     /// The count of a piece: the one kept, or what `count` gives. Counts above 15 are not kept.
     #[inline]
     pub(crate) fn get(&mut self, key: Key, count: impl FnOnce() -> usize) -> usize {
-        let set = &mut self.0[key.set()];
+        let Set(set) = &mut self.0[key.set()];
         for entry in *set {
             if (entry ^ key.0) << (128 - COUNT) == 0 {
                 return (entry >> COUNT) as usize;
@@ -55,8 +59,8 @@ impl Cache {
         }
         let n = count();
         if n < 16 {
-            // The newest stands first.
-            *set = [key.0 | (n as u128) << COUNT, set[0]];
+            // The newest stands first, the oldest goes.
+            *set = [key.0 | (n as u128) << COUNT, set[0], set[1], set[2]];
         }
         n
     }

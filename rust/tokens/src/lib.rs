@@ -2,10 +2,13 @@
 
 mod cache;
 mod classes;
+mod counter;
 mod encoding;
+mod limit;
 mod merge;
 mod pieces;
 mod special;
 mod vocabulary;
 
+pub use counter::Counter;
 pub use encoding::{Encoding, Id, UnknownEncoding};

@@ -18,10 +18,14 @@ pub(crate) struct Vocabulary {
     whole: Vec<Id>,
     /// Tokens by a hash of the two that they are merged from.
     pairs: Vec<(Id, Id, Id)>,
-    /// Tokens in the order of their bytes, of those that merging can give.
+    /// A bit for each hash that some pair has, small enough to stay near: most pairs merge to nothing.
+    merging: Vec<u64>,
+    /// Tokens in the order of their bytes, of those that merging can give: the first eight bytes as a number, and the
+    /// token.
+    heads: Vec<u64>,
     sorted: Vec<Id>,
     /// For each two first bytes, where in `sorted` they begin.
-    heads: Vec<u32>,
+    pages: Vec<u32>,
     /// For each token, the longest shorter one that it begins with.
     shorter: Vec<Id>,
 }
@@ -33,6 +37,7 @@ macro_rules! vocabulary {
                 include_bytes!(concat!(env!("OUT_DIR"), "/", $file, ".bytes")),
                 include_bytes!(concat!(env!("OUT_DIR"), "/", $file, ".lengths")),
                 include_bytes!(concat!(env!("OUT_DIR"), "/", $file, ".splits")),
+                include_bytes!(concat!(env!("OUT_DIR"), "/", $file, ".sorted")),
             )
         });
     };
@@ -44,7 +49,7 @@ vocabulary!(P50K, "p50k");
 vocabulary!(R50K, "r50k");
 
 impl Vocabulary {
-    fn new(bytes: &'static [u8], lengths: &[u8], splits: &[u8]) -> Self {
+    fn new(bytes: &'static [u8], lengths: &[u8], splits: &[u8], sorted: &[u8]) -> Self {
         let mut starts = vec![0; lengths.len() + 1];
         for (i, &len) in lengths.iter().enumerate() {
             starts[i + 1] = starts[i] + u32::from(len);
@@ -58,35 +63,30 @@ impl Vocabulary {
             splits,
             whole: vec![NONE; slots],
             pairs: vec![(NONE, NONE, NONE); slots],
-            sorted: vec![],
+            merging: vec![0; slots / 8],
             heads: vec![],
+            sorted: sorted.chunks_exact(4).map(id).collect(),
+            pages: vec![0; (1 << 16) + 1],
             shorter: vec![NONE; lengths.len()],
         };
-        let mut order: Vec<(u64, Id)> = vec![];
         for id in (0..lengths.len() as Id).filter(|&id| lengths[id as usize] > 0) {
             let token = all.token(id);
             let slot = all.slot(token);
             all.whole[slot] = id;
             let (left, right) = all.splits[id as usize];
-            if left == NONE {
-                continue;
-            }
-            if token.len() > 1 {
+            if left != NONE && token.len() > 1 {
                 let slot = all.pair_slot(left, right);
                 all.pairs[slot] = (left, right, id);
+                let bit = pair_hash(left, right) >> 42 & (slots * 8 - 1) as u64;
+                all.merging[bit as usize / 64] |= 1 << (bit % 64);
             }
-            let mut head = [0; 8];
-            head[..token.len().min(8)].copy_from_slice(&token[..token.len().min(8)]);
-            order.push((u64::from_be_bytes(head), id));
         }
-        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| all.token(a.1).cmp(all.token(b.1))));
-        all.sorted = order.iter().map(|o| o.1).collect();
-        all.heads = vec![0; (1 << 16) + 1];
-        for (head, _) in &order {
-            all.heads[(head >> 48) as usize + 1] += 1;
+        all.heads = all.sorted.iter().map(|&id| head(all.token(id))).collect();
+        for head in &all.heads {
+            all.pages[(head >> 48) as usize + 1] += 1;
         }
         for i in 0..1 << 16 {
-            all.heads[i + 1] += all.heads[i];
+            all.pages[i + 1] += all.pages[i];
         }
         // In this order, the tokens that one begins with are the last ones before it.
         let mut open: Vec<Id> = vec![];
@@ -140,14 +140,16 @@ impl Vocabulary {
     /// The token that two are merged to.
     #[inline]
     fn pair(&self, left: Id, right: Id) -> Option<Id> {
+        let bit = pair_hash(left, right) >> 42 & (self.merging.len() * 64 - 1) as u64;
+        if self.merging[bit as usize / 64] >> (bit % 64) & 1 == 0 {
+            return None;
+        }
         let id = self.pairs[self.pair_slot(left, right)].2;
         (id != NONE).then_some(id)
     }
 
-    #[inline]
     fn pair_slot(&self, left: Id, right: Id) -> usize {
-        let both = u64::from(left) << 32 | u64::from(right);
-        let mut at = (both.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize & (self.pairs.len() - 1);
+        let mut at = (pair_hash(left, right) >> 40) as usize & (self.pairs.len() - 1);
         loop {
             let (l, r, id) = self.pairs[at];
             if id == NONE || (l, r) == (left, right) {
@@ -159,27 +161,23 @@ impl Vocabulary {
 
     /// The longest token that `text` begins with.
     pub(crate) fn longest(&self, text: &[u8]) -> Id {
-        let head = |second: u8| usize::from(u16::from_be_bytes([text[0], second]));
-        // Tokens of one byte stand first among those with their byte.
-        let mut best = self.sorted[self.heads[head(0)] as usize];
-        let Some(&second) = text.get(1) else { return best };
-        let (mut from, mut to) = (self.heads[head(second)] as usize, self.heads[head(second) + 1] as usize);
-        let mut len = 2;
-        while from < to {
-            // The tokens in `from..to` share the first `len` bytes with the text.
-            let first = self.token(self.sorted[from]);
-            if first.len() == len {
-                best = self.sorted[from];
-            }
-            let Some(&next) = text.get(len) else { break };
-            let byte = |&id: &Id| self.token(id).get(len).map_or(-1, |&b| i32::from(b));
-            let range = &self.sorted[from..to];
-            let low = range.partition_point(|id| byte(id) < i32::from(next));
-            let high = low + range[low..].partition_point(|id| byte(id) <= i32::from(next));
-            (from, to) = (from + low, from + high);
-            len += 1;
+        let key = head(text);
+        let page = (key >> 48) as usize;
+        let (from, to) = (self.pages[page] as usize, self.pages[page + 1] as usize);
+        // The last token that is not behind the text: what the text begins with, this one begins with too.
+        let mut at = from + self.heads[from..to].partition_point(|&head| head <= key);
+        while at > from && self.heads[at - 1] == key && self.token(self.sorted[at - 1]) > text {
+            at -= 1;
         }
-        best
+        if at == 0 {
+            return self.sorted[0];
+        }
+        let mut id = self.sorted[at - 1];
+        let same = (self.heads[at - 1] ^ key).leading_zeros() as usize / 8;
+        while self.len_of(id) > same.min(text.len()) && !text.starts_with(self.token(id)) {
+            id = self.shorter[id as usize];
+        }
+        id
     }
 
     /// The longest token that `id` begins with and is not.
@@ -214,6 +212,22 @@ impl Vocabulary {
             }
         }
     }
+}
+
+#[inline]
+fn pair_hash(left: Id, right: Id) -> u64 {
+    let x = (u64::from(left) << 32 | u64::from(right)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (x ^ x >> 32).wrapping_mul(0xBF58_476D_1CE4_E5B9)
+}
+
+/// The first eight bytes as a number that sorts as they do.
+#[inline]
+fn head(bytes: &[u8]) -> u64 {
+    u64::from_be_bytes(bytes.first_chunk().copied().unwrap_or_else(|| {
+        let mut head = [0; 8];
+        head[..bytes.len()].copy_from_slice(bytes);
+        head
+    }))
 }
 
 /// A hash of up to 128 bytes, eight at a time.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ctxproto_tokens::{Encoding, Id};
+use ctxproto_tokens::{Counter, Encoding, Id};
 use proptest::prelude::*;
 use regex::Regex;
 
@@ -63,7 +63,8 @@ impl Oracle {
         let want = self.encode(text);
         assert_eq!(self.encoding.encode(text), want, "{} of {text:?}", self.encoding);
         assert_eq!(self.encoding.count(text), want.len(), "{} of {text:?}", self.encoding);
-        let bytes: Vec<u8> = want.iter().flat_map(|&id| self.encoding.token(id).expect("a token")).copied().collect();
+        let bytes: Vec<u8> =
+            want.iter().flat_map(|&id| self.encoding.token(id).expect("a token")).copied().collect();
         assert_eq!(bytes, text.as_bytes());
     }
 }
@@ -80,6 +81,12 @@ fn oracles() -> &'static [Oracle] {
     })
 }
 
+fn check(text: &str) {
+    for oracle in oracles() {
+        oracle.check(text);
+    }
+}
+
 /// What the expressions treat apart: letters of every case, marks, numbers, blanks, line ends, contractions.
 const TRICKY: &str = "[aAzZéÉßǅʰªあ漢ßſſİıΣς'’\u{301}\u{20dd}0-9٣Ⅷ½ \t\r\n\u{b}\u{85}\u{a0}\u{2028}\u{3000}/.,;(){}<>|_\u{200b}\u{feff}🙂👍🏽]{0,40}";
 
@@ -88,22 +95,113 @@ proptest! {
 
     #[test]
     fn tricky_text(text in TRICKY) {
-        oracles().iter().for_each(|o| o.check(&text));
+        check(&text);
     }
 
     #[test]
     fn any_text(text in "\\PC{0,60}") {
-        oracles().iter().for_each(|o| o.check(&text));
+        check(&text);
     }
 
     #[test]
     fn words_and_contractions(text in "([ \n]?[A-Za-z]{1,12}('(s|S|re|LL|ve|d|x|ſ))?[.!/]?[ \t\r\n]{0,3}){0,12}") {
-        oracles().iter().for_each(|o| o.check(&text));
+        check(&text);
     }
 
     #[test]
     fn long_pieces(text in "[ab]{0,300}|[a-z]{0,200}|[A-Za-z0-9+/]{0,200}|[ ]{0,300}|[=^#-]{0,200}|[\n]{0,200}") {
-        oracles().iter().for_each(|o| o.check(&text));
+        check(&text);
+    }
+}
+
+/// Where tokens of the whole end.
+fn token_ends(encoding: Encoding, text: &str) -> Vec<usize> {
+    let lengths = encoding.encode(text).into_iter().map(|id| encoding.token(id).expect("a token").len());
+    lengths
+        .scan(0, |at, len| {
+            *at += len;
+            Some(*at)
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_longest_prefix(text in prop_oneof![TRICKY, "([
+    ]{0,3}[A-Za-z]{1,8}('s|'ll)?[0-9.]{0,5}){0,8}"], most in 0usize..12) {
+        for oracle in oracles() {
+            let encoding = oracle.encoding;
+            let cut = encoding.limit(&text, most);
+            let ends = token_ends(encoding, &text);
+            let before = ends.get(most).copied().unwrap_or(text.len() + 1);
+            let want = (0..before).rev().find(|&cut| text.is_char_boundary(cut) && oracle.encode(&text[..cut]).len() <= most);
+            prop_assert_eq!(Some(cut), want, "{} {:?}", encoding, text);
+        }
+    }
+
+    #[test]
+    fn the_longest_suffix(text in prop_oneof![TRICKY, "([
+    ]{0,3}[A-Za-z]{1,8}('s|'ll)?[0-9.]{0,5}){0,8}"], most in 0usize..12) {
+        for oracle in oracles() {
+            let encoding = oracle.encoding;
+            let cut = encoding.limit_back(&text, most);
+            let count = |cut: usize| oracle.encode(&text[cut..]).len();
+            prop_assert!(count(cut) <= most, "{} {:?}", encoding, text);
+            // No piece more would fit.
+            let starts: Vec<usize> = oracle.pieces(&text).iter().map(|p| p.as_ptr() as usize - text.as_ptr() as usize).collect();
+            let piece = starts.iter().rev().find(|&&start| start < cut);
+            if let Some(&start) = piece {
+                prop_assert!(count(start) > most || count(start) <= most && start >= cut, "{} {:?} {}", encoding, text, start);
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_count_as_the_whole(text in prop_oneof![TRICKY, "\\PC{0,200}", "( ?[a-z']{1,9}[
+]{0,9}){0,30}"], cuts in proptest::collection::vec(0usize..200, 0..12)) {
+        for encoding in [Encoding::O200kBase, Encoding::Cl100kBase, Encoding::R50kBase] {
+            let mut counter = Counter::new(encoding);
+            let mut cuts: Vec<usize> = cuts.iter().map(|c| c % (text.len() + 1)).collect();
+            cuts.extend([0, text.len()]);
+            cuts.sort_unstable();
+            for pair in cuts.windows(2) {
+                counter.feed(&text.as_bytes()[pair[0]..pair[1]]);
+                prop_assert_eq!(counter.count(), encoding.count(&String::from_utf8_lossy(&text.as_bytes()[..pair[1]])));
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_in_chunks(bytes in proptest::collection::vec(any::<u8>(), 0..120), cut in 0usize..120) {
+        let cut = cut.min(bytes.len());
+        let mut counter = Counter::new(Encoding::O200kBase);
+        counter.feed(&bytes[..cut]);
+        counter.feed(&bytes[cut..]);
+        prop_assert_eq!(counter.count(), Encoding::O200kBase.count(&String::from_utf8_lossy(&bytes)));
+    }
+}
+
+#[test]
+fn long_texts_are_cut_in_their_beginning() {
+    for text in [
+        "a".repeat(100_000),
+        " ".repeat(100_000),
+        "word ".repeat(20_000),
+        "\n".repeat(100_000),
+        "é漢".repeat(30_000),
+    ] {
+        for encoding in [Encoding::O200kBase, Encoding::Cl100kBase] {
+            for most in [0usize, 1, 2, 100] {
+                // Half a character is kept out.
+                let least = most.saturating_sub(3);
+                let cut = encoding.limit(&text, most);
+                assert!(encoding.count(&text[..cut]) <= most && cut >= least, "{most} {cut}");
+                let cut = text.len() - encoding.limit_back(&text, most);
+                assert!(encoding.count(&text[text.len() - cut..]) <= most && cut >= least, "{most} {cut}");
+            }
+        }
     }
 }
 
