@@ -233,7 +233,9 @@ impl Detector {
     pub fn scan_part(&self, part: Part<'_>, out: &mut Vec<Match>) -> usize {
         let window = Window { text: part.bytes, ended: part.ended, offset: part.offset, last: part.ended };
         let mut candidates = vec![];
-        let mut done = self.engine.scan(window, part.from, 0, &mut candidates);
+        // A flag such as ` -p ` begins at the blank before its word, which may have been sent on.
+        let blank = part.from > 0 && window.before(part.from) == Some(b' ');
+        let mut done = self.engine.scan(window, part.from - usize::from(blank), 0, &mut candidates);
         if let Some(known) = &self.known {
             done = done.min(known.scan(window, part.from, &mut candidates));
         }

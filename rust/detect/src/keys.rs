@@ -21,13 +21,70 @@ pub(crate) enum Kind {
 
 /// First three letters of every word below that can introduce a value: where the scanner stops to look.
 pub(crate) const STEMS: &[[u8; 3]] = &[
-    *b"pas", *b"pwd", *b"psk", *b"psw", *b"pw_", *b"sec", *b"ses", *b"sig", *b"sal", *b"tok", *b"key",
-    *b"aut", *b"cre", *b"coo", *b"bea", *b"bas", *b"non", *b"jwt", *b"otp", *b"csr",
+    *b"pas",
+    *b"pwd",
+    *b"psk",
+    *b"psw",
+    *b"pw_",
+    *b"sec",
+    *b"ses",
+    *b"sig",
+    *b"sal",
+    *b"tok",
+    *b"key",
+    *b"aut",
+    *b"cre",
+    *b"coo",
+    *b"bea",
+    *b"bas",
+    *b"non",
+    *b"jwt",
+    *b"otp",
+    *b"csr",
+    // Commands, and words of other languages.
+    *b"ysq",
+    *b"iad",
+    *b"cur",
+    *b"ech",
+    *b"net",
+    *b"tif",
+    *b"7z ",
+    *b"qlc",
+    *b"val",
+    *b"enh",
+    *b"nwo",
+    *b"htw",
+    *b"se\xC3",
+    *b"s\xC5\x82",
+    *b"\xC5\x9Fi",
+    *b"\xD0\xBB\xD1",
+    *b"\xE5\xAF\x86",
+    *b"\xE5\x8F\xA3",
+    *b"\xE3\x83\x91",
+    *b"\xEB\xB9\x84",
 ];
 
 /// Whether a key word begins with these four letters (three are enough for the short ones).
 #[inline]
 pub(crate) fn begins(letters: [u8; 4]) -> bool {
+    known(letters) || other(letters)
+}
+
+/// Commands, and words of other languages.
+#[inline(never)]
+fn other(letters: [u8; 4]) -> bool {
+    const COMMANDS: &[[u8; 4]] =
+        &[*b"ysql", *b"iadb", *b"curl", *b"echo", *b"net ", *b"tifi", *b"qlcm", *b"secu", *b"valu"];
+    let lower = u32::from_le_bytes(letters) | 0x2020_2020;
+    let same = |w: &[u8; 4]| lower == u32::from_le_bytes(*w) | 0x2020_2020;
+    COMMANDS.iter().any(same)
+        || lower & 0xFF_FFFF == u32::from_le_bytes([b'7', b'z', b' ', 0])
+        || crate::prose::WORDS.iter().any(|(_, bytes, _)| same(bytes))
+}
+
+/// Whether a name of a secret begins with these letters.
+#[inline]
+pub(crate) fn known(letters: [u8; 4]) -> bool {
     let lower = u32::from_le_bytes(letters) | 0x2020_2020;
     let four = |w: &[u8; 4]| lower == u32::from_le_bytes(*w);
     let three = |w: &[u8; 3]| lower << 8 == u32::from_le_bytes([0, w[0], w[1], w[2]]);
@@ -66,6 +123,7 @@ const PASSWORD: &[&str] = &[
     "userpass",
     "passw",
     "pw",
+    "passe",
 ];
 /// Endings that make a password of a word written in one: `dbpassword`.
 const PASSWORD_ENDINGS: &[&str] = &["password", "passwd", "passphrase", "pwd", "passwort"];

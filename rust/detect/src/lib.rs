@@ -14,7 +14,10 @@
 
 mod assign;
 mod checks;
+mod chosen;
 mod class;
+mod column;
+mod command;
 mod decoy;
 mod detector;
 mod encoded;
@@ -25,10 +28,12 @@ mod index;
 mod keys;
 mod known;
 mod masks;
+mod pairs;
 mod pattern;
 mod pem;
 mod pii;
 mod policy;
+mod prose;
 mod random;
 mod rule;
 mod shape;

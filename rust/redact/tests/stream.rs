@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../detect/tests/cases/mod.rs"]
+mod cases;
+
 use std::sync::{Arc, LazyLock};
 
 use ctxproto_redact::detect::{Detector, Pii, Policy};
@@ -119,6 +122,30 @@ fn fragment() -> impl Strategy<Value = String> {
         "hunter2",
         "machine x login y ",
         "PuTTY-User-Key-File-2: x\nPrivate-Lines: 1\n",
+        "mysql ",
+        " -p",
+        " -u ",
+        "curl ",
+        "echo ",
+        " | docker login --password-stdin",
+        "- name: ",
+        "DB_PASSWORD",
+        "value",
+        "\n  ",
+        "- ",
+        "|",
+        "user,password\n",
+        " is ",
+        "密码",
+        "：",
+        "пароль",
+        "IDENTIFIED BY ",
+        "&str",
+        "<property name=\"password\">",
+        "<value>",
+        "ENV ",
+        "Tr0ub4dor",
+        "auth=(",
     ])
     .prop_map(str::to_owned);
     prop_oneof![
@@ -151,6 +178,26 @@ fn streamed(redactor: &Arc<Redactor>, text: &[u8], cuts: &[usize]) -> Outcome {
     }
     stream.finish(&mut out);
     (out, stream.take_findings().iter().map(|f| (f.start, f.end, f.rule, f.line)).collect())
+}
+
+/// Every notation of the detector's own tests, cut at every place.
+#[test]
+fn notations_in_pieces() {
+    let redactor = &REDACTORS[0];
+    for notation in cases::NOTATIONS {
+        for template in notation.found.iter().chain(notation.kept) {
+            let case = cases::draw(template, 1);
+            let text = case.text.as_bytes();
+            let want = whole(redactor, text);
+            let output = String::from_utf8_lossy(&want.0);
+            assert!(case.values.iter().all(|v| !output.contains(&case.text[v.0..v.1])), "{template:?}");
+            let pieces = (0..=text.len()).map(|cut| vec![cut]).chain([(0..text.len()).collect()]);
+            for cuts in pieces {
+                let got = streamed(redactor, text, &cuts);
+                assert_eq!(got, want, "cut at {cuts:?} of {}: {template:?}", notation.name);
+            }
+        }
+    }
 }
 
 proptest! {
