@@ -24,10 +24,10 @@ else
 fi
 
 if ! command -v cargo >/dev/null 2>&1 || ! command -v rustc >/dev/null 2>&1; then
-    complain "no Rust found (cargo, rustc): install Rust 1.88 or newer"
+    complain "no Rust found (cargo, rustc): install Rust 1.89 or newer"
 else
     found=$(rustc --version | cut -d ' ' -f 2)
-    newer_or_same 1.88 "$found" || complain "Rust 1.88 or newer is needed, rustc is $found"
+    newer_or_same 1.89 "$found" || complain "Rust 1.89 or newer is needed, rustc is $found"
 fi
 
 if ! command -v cc >/dev/null 2>&1 && ! command -v gcc >/dev/null 2>&1 && ! command -v clang >/dev/null 2>&1; then

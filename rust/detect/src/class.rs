@@ -25,6 +25,11 @@ impl ByteSet {
         Self(set)
     }
 
+    /// One byte; with `any_case`, a letter in either case.
+    pub(crate) const fn letter(b: u8, any_case: bool) -> Self {
+        if any_case { Self::of(&[b.to_ascii_lowercase(), b.to_ascii_uppercase()]) } else { Self::of(&[b]) }
+    }
+
     pub(crate) const fn or(self, other: Self) -> Self {
         Self([self.0[0] | other.0[0], self.0[1] | other.0[1], self.0[2] | other.0[2], self.0[3] | other.0[3]])
     }
@@ -45,6 +50,14 @@ impl ByteSet {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = u8> + '_ {
         (0..=255u8).filter(|&b| self.has(b))
+    }
+
+    /// The low and the high halves that the set's bytes have, a bit each.
+    pub(crate) fn halves(&self) -> (u16, u16) {
+        (0..16).fold((0, 0), |(low, high), h| {
+            let row = (self.0[h / 4] >> (16 * (h % 4))) as u16;
+            (low | row, high | u16::from(row != 0) << h)
+        })
     }
 
     pub(crate) fn intersects(&self, other: &Self) -> bool {

@@ -1,6 +1,15 @@
 //! Values that only stand for a secret: placeholders, references, masks.
 
+use std::sync::LazyLock;
+
 use crate::class::{ALNUM, ALPHA};
+use crate::lexicon::{Dictionary, Lexicon};
+
+static STAND_INS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(WORDS));
+static BLANKS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(STRONG));
+static REFERENCES: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(PHRASES));
+static PARTS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(MEMBERS));
+static VOID: LazyLock<Dictionary> = LazyLock::new(|| Dictionary::new(&[NOTHING]));
 
 /// Words that say "put yours here", in lower case.
 const WORDS: &[&str] = &[
@@ -185,14 +194,14 @@ const MEMBERS: &[&str] = &[
 
 /// Whether a token's body is a stand-in: a phrase for one, a single character repeated, or a mask.
 pub(crate) fn is_stand_in(body: &[u8]) -> bool {
-    repeats(body) || masked(body) || contains_one_of(body, WORDS)
+    repeats(body) || masked(body) || STAND_INS.is_in(body)
 }
 
 /// The narrow form, for tokens whose public prefix already says what they are: only bodies that cannot be real.
 pub(crate) fn is_blank(body: &[u8]) -> bool {
     // Documentation ends its examples so; in the midst of a long token the word is chance or play.
     let example = body.len() < 64 && contains_any_case(body, b"example");
-    repeats(body) || masked(body) || example || contains_one_of(body, STRONG)
+    repeats(body) || masked(body) || example || BLANKS.is_in(body)
 }
 
 /// A filler makes up the whole, with at most one other character: `xxxxxxxx`, `00000000`, `xxxx-xxxx`.
@@ -209,19 +218,6 @@ fn masked(body: &[u8]) -> bool {
         && [&b"***"[..], b"...", "…".as_bytes(), "•••".as_bytes()]
             .iter()
             .any(|m| memchr::memmem::find(body, m).is_some())
-}
-
-/// Whether `text` contains one of `words` (lower case) in either case: one pass, as most bytes begin none.
-fn contains_one_of(text: &[u8], words: &[&str]) -> bool {
-    let firsts = words.iter().fold(0u32, |set, w| set | 1 << (w.as_bytes()[0] & 31));
-    text.windows(2).enumerate().any(|(i, pair)| {
-        firsts >> (pair[0] & 31) & 1 != 0
-            && words.iter().map(|w| w.as_bytes()).any(|w| {
-                w[0] | 0x20 == pair[0] | 0x20
-                    && w[1] | 0x20 == pair[1] | 0x20
-                    && text.get(i..i + w.len()).is_some_and(|here| here.eq_ignore_ascii_case(w))
-            })
-    })
 }
 
 /// Whether `text` contains `word` (lower case) in either case.
@@ -286,11 +282,16 @@ pub(crate) fn is_reference(value: &[u8], quoted: bool) -> bool {
     {
         return true;
     }
-    if NOTHING.iter().any(|w| value.eq_ignore_ascii_case(w.as_bytes())) {
-        return true;
+    let mut lower = [0; 16];
+    if let Some(lower) = lower.get_mut(..value.len()) {
+        lower.copy_from_slice(value);
+        lower.make_ascii_lowercase();
+        if VOID.get(lower) != 0 {
+            return true;
+        }
     }
     let example = contains_any_case(value, b"example") && !value.iter().any(u8::is_ascii_digit);
-    example || contains_one_of(value, PHRASES) || !quoted && contains_one_of(value, MEMBERS)
+    example || REFERENCES.is_in(value) || !quoted && PARTS.is_in(value)
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use regex::bytes::Regex;
 
+use crate::beginnings::{Beginnings, start};
 use crate::engine::{Candidate, Engine, Parsers};
 use crate::gitleaks::Loaded;
 use crate::index::Index;
 use crate::keys;
 use crate::known::Known;
-use crate::masks::{Beginnings, Level, Stems};
+use crate::masks::{Level, Wordlists};
 use crate::pattern::Patterns;
 use crate::policy::{Pii, Policy, PolicyError};
 use crate::rule::{self, Parsed, RuleInfo};
@@ -155,11 +156,11 @@ impl Detector {
                 || parsers.phone.is_some()
                 || parsers.mac.is_some(),
         };
-        let stems = Beginnings {
-            keys: Stems::new(keys::STEMS, true),
-            literals: Stems::new(&index.starts.list, false),
+        let lists = Wordlists {
+            keys: Beginnings::new(keys::STEMS.iter().map(|stem| start(stem, None, true))),
+            literals: Beginnings::new(index.starts.iter().copied()),
         };
-        let engine = Engine { level: Level::detect(), index, stems, wanted, parsers };
+        let engine = Engine { level: Level::best(), index, lists, wanted, parsers };
         let allowed = policy.allow.patterns.iter().map(|p| {
             Regex::new(&format!("^(?:{p})$"))
                 .map_err(|e| PolicyError::new(format!("allow pattern {p:?}: {e}")))

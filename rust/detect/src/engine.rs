@@ -4,10 +4,10 @@
 //! or in parts side by side, with the same candidates.
 
 use crate::index::Index;
-use crate::keys::Kind;
-use crate::masks::{Beginnings, Level};
+use crate::keys::Kind as Promise;
+use crate::masks::{Level, Wordlists};
 use crate::shape::Hit;
-use crate::triggers::{self, Kind as Trigger, Wanted};
+use crate::triggers::{self, Kind, Trigger, Wanted};
 use crate::window::{Look, Window};
 
 /// How far before a trigger a candidate may begin, or a check may look, at most.
@@ -73,15 +73,15 @@ impl Parsers {
     }
 
     /// The rule for the value of a key of this kind.
-    pub(crate) fn of(&self, kind: Kind) -> Option<u16> {
+    pub(crate) fn of(&self, kind: Promise) -> Option<u16> {
         match kind {
-            Kind::Password => self.password,
-            Kind::Secret => self.secret,
-            Kind::Token => self.token,
-            Kind::ApiKey => self.api_key,
-            Kind::Key => self.key,
-            Kind::Authorization => self.authorization,
-            Kind::Cookie => self.cookie,
+            Promise::Password => self.password,
+            Promise::Secret => self.secret,
+            Promise::Token => self.token,
+            Promise::ApiKey => self.api_key,
+            Promise::Key => self.key,
+            Promise::Authorization => self.authorization,
+            Promise::Cookie => self.cookie,
         }
     }
 }
@@ -91,7 +91,7 @@ impl Parsers {
 pub(crate) struct Engine {
     pub(crate) level: Level,
     pub(crate) index: Index,
-    pub(crate) stems: Beginnings,
+    pub(crate) lists: Wordlists,
     pub(crate) wanted: Wanted,
     pub(crate) parsers: Parsers,
 }
@@ -117,20 +117,12 @@ impl Engine {
     pub(crate) fn scan(&self, window: Window<'_>, from: usize, depth: u8, out: &mut Vec<Candidate>) -> usize {
         let mut scan = Scan { engine: self, window, depth, out, words: Vec::new(), key_end: 0, view_end: 0 };
         let mut done = window.text.len();
-        triggers::each(
-            self.level,
-            &self.stems,
-            &self.index.starts,
-            self.wanted,
-            window.text,
-            from,
-            |kind, at| {
-                // After the first place that needs more text, all later ones wait with it.
-                if at < done && scan.visit(kind, at).is_err() {
-                    done = at;
-                }
-            },
-        );
+        triggers::each(self.level, &self.lists, self.wanted, window.text, from, |trigger| {
+            // After the first place that needs more text, all later ones wait with it.
+            if trigger.at < done && scan.visit(trigger).is_err() {
+                done = trigger.at;
+            }
+        });
         if window.last {
             scan.last_word();
         }
@@ -140,20 +132,21 @@ impl Engine {
 
 impl Scan<'_, '_> {
     #[inline]
-    fn visit(&mut self, kind: Trigger, at: usize) -> Look<()> {
+    fn visit(&mut self, trigger: Trigger) -> Look<()> {
+        let Trigger { kind, at, len } = trigger;
         match kind {
-            Trigger::Run => self.run(at),
-            Trigger::Stem => self.stem(at),
-            Trigger::Literal => self.literal(at),
-            Trigger::Url => self.url(at),
-            Trigger::Dashes => self.dashes(at),
-            Trigger::Flag => self.flag(at),
-            Trigger::Mark => self.mark(at),
-            Trigger::Ssn => self.ssn(at),
-            Trigger::Digits => self.card(at),
-            Trigger::Iban => self.iban(at),
-            Trigger::At => self.email(at),
-            Trigger::Word => self.word(at),
+            Kind::Run => self.run(at, len),
+            Kind::Stem => self.stem(at),
+            Kind::Literal => self.literal(at),
+            Kind::Url => self.url(at),
+            Kind::Dashes => self.dashes(at),
+            Kind::Flag => self.flag(at),
+            Kind::Mark => self.mark(at),
+            Kind::Ssn => self.ssn(at),
+            Kind::Digits => self.card(at),
+            Kind::Iban => self.iban(at),
+            Kind::At => self.email(at),
+            Kind::Word => self.word(at),
         }
     }
 

@@ -1,6 +1,10 @@
 //! Where to look first: from two bytes at a place to the few rules that may begin there.
 
-use crate::class::TOKEN;
+use std::collections::HashMap;
+
+use crate::beginnings;
+use crate::class::{ByteSet, TOKEN};
+use crate::lexicon::Lexicon;
 use crate::rule::ShapeRule;
 
 /// Runs shorter than this are no tokens by themselves.
@@ -21,70 +25,89 @@ pub(crate) struct Index {
     /// URL rules, by the two bytes after `://`.
     url: Pairs,
     /// URL rules whose host begins with a class.
-    pub(crate) url_any: Vec<(u16, u8)>,
+    url_any: Vec<Entry>,
     /// Rules without a prefix.
     pub(crate) near: Near,
     /// By the length of the run: rules with a literal inside and none before.
     pub(crate) fixed: Vec<Vec<u16>>,
     /// PII rules of digits, tried at every word when any is on.
     pub(crate) words: Vec<u16>,
-    /// The first three bytes of the prefixes in `literal`.
-    pub(crate) starts: Starts,
-    /// The same of those in `inside`.
+    /// The beginnings of the prefixes in `literal`.
+    pub(crate) starts: Vec<[ByteSet; beginnings::PLACES]>,
+    /// The first three bytes of those in `inside`.
     inside_starts: Starts,
 }
 
 /// A set of three-byte beginnings, with false hits: one bit for each hash, small enough to stay in the first cache.
 #[derive(Debug)]
-pub(crate) struct Starts {
-    bits: Box<[u64; 1024]>,
-    pub(crate) list: Vec<[u8; 3]>,
-}
+struct Starts(Box<[u64; 1024]>);
 
 impl Starts {
-    fn new() -> Self {
-        Self { bits: Box::new([0; 1024]), list: vec![] }
-    }
-
     fn place(bytes: [u8; 3]) -> (usize, u32) {
         let x = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]).wrapping_mul(0x9E37_79B1) >> 16;
         ((x >> 6) as usize & 1023, x & 63)
     }
 
-    fn insert(&mut self, bytes: [u8; 3]) {
-        let (word, bit) = Self::place(bytes);
-        self.bits[word] |= 1 << bit;
-        self.list.push(bytes);
-    }
-
-    /// The third byte is the prefix's own, or any that the body may begin with.
-    fn insert_all(&mut self, prefix: &[u8], rule: &ShapeRule) -> Result<(), String> {
-        match (prefix.get(2), rule.shape.first_class()) {
-            (Some(&third), _) => self.insert([prefix[0], prefix[1], third]),
-            (None, Some((set, ..))) => {
-                set.iter().for_each(|third| self.insert([prefix[0], prefix[1], third]));
+    /// Every three bytes that a prefix, or a prefix of two and its body, may begin with.
+    fn insert(&mut self, start: &[ByteSet]) {
+        for a in start[0].iter() {
+            for b in start[1].iter() {
+                for c in start[2].iter() {
+                    let (word, bit) = Self::place([a, b, c]);
+                    self.0[word] |= 1 << bit;
+                }
             }
-            _ => return Err(format!("{:?} is too short", String::from_utf8_lossy(prefix))),
         }
-        Ok(())
     }
 
     /// Whether a prefix may begin at `at`.
     #[inline]
-    pub(crate) fn may(&self, text: &[u8], at: usize) -> bool {
+    fn may(&self, text: &[u8], at: usize) -> bool {
         text.get(at..at + 3).and_then(<[u8]>::first_chunk).is_some_and(|&bytes| {
             let (word, bit) = Self::place(bytes);
-            self.bits[word] >> bit & 1 != 0
+            self.0[word] >> bit & 1 != 0
         })
     }
 }
 
-/// Lists of rule numbers by two bytes.
+/// One prefix of one rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    rule: u16,
+    /// How far the prefix begins before the place that led here.
+    back: u8,
+    /// The first eight bytes of the prefix, and a mask of those it has.
+    head: u64,
+    mask: u64,
+}
+
+impl Entry {
+    fn new(n: usize, rule: &ShapeRule, prefix: &[u8], back: usize) -> Self {
+        let len = if rule.shape.any_case { 0 } else { prefix.len().min(8) };
+        let mut head = [0; 8];
+        head[..len].copy_from_slice(&prefix[..len]);
+        let mask = 1u64.checked_shl(8 * len as u32).map_or(u64::MAX, |bit| bit - 1);
+        Self { rule: n as u16, back: back as u8, head: u64::from_le_bytes(head), mask }
+    }
+
+    /// Where the prefix begins that led to `at`, if it may stand there. At the end of the text all may.
+    #[inline]
+    fn place(&self, text: &[u8], at: usize) -> Option<(u16, usize)> {
+        let start = at.checked_sub(usize::from(self.back))?;
+        let differs = text
+            .get(start..)
+            .and_then(<[u8]>::first_chunk)
+            .is_some_and(|&bytes| (u64::from_le_bytes(bytes) ^ self.head) & self.mask != 0);
+        (!differs).then_some((self.rule, start))
+    }
+}
+
+/// Lists of prefixes by two bytes.
 #[derive(Debug)]
 struct Pairs {
     /// For each pair of bytes, where its list begins in `lists`; zero is the empty list.
     heads: Box<[u16]>,
-    lists: Vec<Vec<(u16, u8)>>,
+    lists: Vec<Vec<Entry>>,
 }
 
 impl Pairs {
@@ -92,22 +115,24 @@ impl Pairs {
         Self { heads: vec![0; 1 << 16].into_boxed_slice(), lists: vec![vec![]] }
     }
 
-    fn insert(&mut self, pair: [u8; 2], rule: usize, back: usize) {
-        let head = &mut self.heads[usize::from(u16::from_le_bytes(pair))];
-        if *head == 0 {
-            *head = self.lists.len() as u16;
-            self.lists.push(vec![]);
-        }
-        let list = &mut self.lists[usize::from(*head)];
-        if !list.contains(&(rule as u16, back as u8)) {
-            list.push((rule as u16, back as u8));
+    fn insert(&mut self, first: ByteSet, second: ByteSet, entry: Entry) {
+        for pair in first.iter().flat_map(|a| second.iter().map(move |b| [a, b])) {
+            let head = &mut self.heads[usize::from(u16::from_le_bytes(pair))];
+            if *head == 0 {
+                *head = self.lists.len() as u16;
+                self.lists.push(vec![]);
+            }
+            let list = &mut self.lists[usize::from(*head)];
+            if !list.contains(&entry) {
+                list.push(entry);
+            }
         }
     }
 
     #[inline]
-    fn get(&self, pair: &[u8]) -> &[(u16, u8)] {
-        match *pair {
-            [a, b] => &self.lists[usize::from(self.heads[usize::from(u16::from_le_bytes([a, b]))])],
+    fn get(&self, pair: Option<&[u8]>) -> &[Entry] {
+        match pair {
+            Some(&[a, b]) => &self.lists[usize::from(self.heads[usize::from(u16::from_le_bytes([a, b]))])],
             _ => &[],
         }
     }
@@ -124,8 +149,8 @@ impl Index {
             near: Near::default(),
             fixed: vec![],
             words: vec![],
-            starts: Starts::new(),
-            inside_starts: Starts::new(),
+            starts: vec![],
+            inside_starts: Starts(Box::new([0; 1024])),
             rules: vec![],
         };
         for (n, rule) in rules.iter().enumerate() {
@@ -155,29 +180,35 @@ impl Index {
             }
             return Ok(());
         }
+        let any_case = rule.shape.any_case;
         for prefix in &prefixes {
+            let set = |i: usize| prefix.get(i).map_or(ByteSet::EMPTY, |&b| ByteSet::letter(b, any_case));
             if let Some(at) = find(prefix, b"://") {
-                let host = &prefix[at + 3..];
-                match host {
-                    [a, b, ..] => self.url.insert([*a, *b], n, at + 3),
-                    _ => self.url_any.push((n as u16, at as u8 + 3)),
+                let entry = Entry::new(n, rule, prefix, at + 3);
+                if prefix.len() < at + 5 {
+                    self.url_any.push(entry);
+                } else {
+                    self.url.insert(set(at + 3), set(at + 4), entry);
                 }
                 continue;
             }
             let tail = TOKEN.run_back(prefix);
             let body = rule.shape.first_run();
+            let class = rule.shape.first_class().map(|(set, ..)| set);
+            if prefix.len() == 2 && class.is_none() {
+                return Err(format!("{:?} is too short", String::from_utf8_lossy(prefix)));
+            }
+            let start = beginnings::start(prefix, class, any_case);
             if tail == prefix.len() && body >= RUN {
-                self.inside.insert([prefix[0], prefix[1]], n, 0);
-                self.inside_starts.insert_all(prefix, rule)?;
+                self.inside.insert(start[0], start[1], Entry::new(n, rule, prefix, 0));
+                self.inside_starts.insert(&start);
             } else if tail < prefix.len() && Self::run_after(rule, prefix) >= RUN {
                 let cut = prefix.len() - tail;
-                match cut {
-                    1 => (0..=255).for_each(|any| self.before.insert([any, prefix[0]], n, cut)),
-                    _ => self.before.insert([prefix[cut - 2], prefix[cut - 1]], n, cut),
-                }
+                let first = if cut == 1 { ByteSet::EMPTY.complement() } else { set(cut - 2) };
+                self.before.insert(first, set(cut - 1), Entry::new(n, rule, prefix, cut));
             } else {
-                self.literal.insert([prefix[0], prefix[1]], n, 0);
-                self.starts.insert_all(prefix, rule)?;
+                self.literal.insert(start[0], start[1], Entry::new(n, rule, prefix, 0));
+                self.starts.push(start);
             }
         }
         Ok(())
@@ -194,37 +225,37 @@ impl Index {
 
     /// Rules whose prefix may begin at `at`.
     #[inline]
-    pub(crate) fn inside(&self, text: &[u8], at: usize) -> &[(u16, u8)] {
-        if !self.inside_starts.may(text, at) {
-            return &[];
-        }
-        self.inside.get(&text[at..at + 2])
+    pub(crate) fn inside(&self, text: &[u8], at: usize) -> impl Iterator<Item = (u16, usize)> {
+        let list = if self.inside_starts.may(text, at) { self.inside.get(text.get(at..at + 2)) } else { &[] };
+        list.iter().filter_map(move |e| e.place(text, at))
     }
 
     /// Whether `run`, which breaks off at a line end, may be the beginning of a token.
     pub(crate) fn may_begin(&self, run: &[u8]) -> bool {
-        self.inside(run, 0).iter().any(|&(n, _)| {
+        self.inside(run, 0).any(|(n, _)| {
             let prefixes = self.rules[usize::from(n)].shape.prefixes();
             prefixes.iter().any(|p| p.starts_with(run) || run.starts_with(p))
         })
     }
 
-    /// Rules whose prefix may end before the run at `at`.
+    /// Rules whose prefix may end before the run at `at`, and where it begins.
     #[inline]
-    pub(crate) fn before(&self, text: &[u8], at: usize) -> &[(u16, u8)] {
-        if at < 2 { &[] } else { self.before.get(&text[at - 2..at]) }
+    pub(crate) fn before(&self, text: &[u8], at: usize) -> impl Iterator<Item = (u16, usize)> {
+        let list = if at < 2 { &[] } else { self.before.get(text.get(at - 2..at)) };
+        list.iter().filter_map(move |e| e.place(text, at))
     }
 
     /// Rules whose literal may begin at `at`.
     #[inline]
-    pub(crate) fn literal(&self, text: &[u8], at: usize) -> &[(u16, u8)] {
-        self.literal.get(text.get(at..at + 2).unwrap_or_default())
+    pub(crate) fn literal(&self, text: &[u8], at: usize) -> impl Iterator<Item = (u16, usize)> {
+        self.literal.get(text.get(at..at + 2)).iter().filter_map(move |e| e.place(text, at))
     }
 
-    /// URL rules whose host may begin at `at`.
+    /// Rules whose URL may have its host at `at`, and where it begins.
     #[inline]
-    pub(crate) fn url(&self, text: &[u8], at: usize) -> &[(u16, u8)] {
-        self.url.get(text.get(at..at + 2).unwrap_or_default())
+    pub(crate) fn url(&self, text: &[u8], at: usize) -> impl Iterator<Item = (u16, usize)> {
+        let list = self.url.get(text.get(at..at + 2)).iter().chain(&self.url_any);
+        list.filter_map(move |e| e.place(text, at))
     }
 }
 
@@ -235,25 +266,23 @@ pub(crate) fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 /// Rules that need a word before the token, and the words.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
-    words: Vec<Vec<u8>>,
-    /// One bit for each hash of a word's first four letters.
-    bloom: Vec<u64>,
-    /// Words by those letters.
-    by_letters: Vec<Vec<u16>>,
+    words: Vec<String>,
+    /// Numbers of the words.
+    known: HashMap<String, usize>,
+    lexicon: Option<Lexicon>,
     /// For each word: the rules that need it, with the token lengths they take.
     rules: Vec<Vec<(u16, u16, u16)>>,
-    /// For each length: whether some rule there takes tokens that do not look random.
-    plain: Vec<bool>,
-    /// For each length: what the tokens that some rule takes may be made of, one set of [`features`] a kind of rule.
-    lengths: Vec<Vec<u8>>,
+    /// For each length: what the tokens that some rule takes may be made of, one set of [`features`] a kind of rule, and
+    /// whether they need not look random.
+    lengths: Vec<Vec<(u16, bool)>>,
 }
 
 /// The kinds of characters in `text`, as bits: what most runs have and few tokens of a rule may have.
-pub(crate) fn features(text: &[u8]) -> u8 {
+pub(crate) fn features(text: &[u8]) -> u16 {
     text.iter().fold(0, |bits, &b| bits | FEATURES[usize::from(b)])
 }
 
-const FEATURES: [u8; 256] = {
+const FEATURES: [u16; 256] = {
     let mut t = [0; 256];
     let mut b = 0;
     while b < 256 {
@@ -265,42 +294,35 @@ const FEATURES: [u8; 256] = {
             b'G'..=b'Z' => 16,
             b'-' => 32,
             b'_' => 64,
-            _ => 128,
+            b'/' => 128,
+            b'+' => 256,
+            b'.' => 512,
+            b'=' => 1024,
+            b'~' => 2048,
+            _ => 4096,
         };
         b += 1;
     }
     t
 };
 
-const LETTER_BITS: usize = 16;
-
-/// A hash of four letters, in either case.
-fn letters(four: [u8; 4]) -> usize {
-    let x = u32::from_le_bytes(four) | 0x2020_2020;
-    (x.wrapping_mul(0x9E37_79B1) >> (32 - LETTER_BITS)) as usize
-}
-
 impl Near {
     fn insert(&mut self, n: usize, rule: &ShapeRule) {
         let (min, max) = (rule.shape.min_len(), rule.shape.max_len().min(512));
         if self.lengths.len() <= max {
             self.lengths.resize(max + 1, vec![]);
-            self.plain.resize(max + 1, false);
-        }
-        if !rule.random {
-            self.plain[min.min(max)..=max].fill(true);
         }
         let kinds = rule.shape.bytes().iter().fold(0, |bits, b| bits | FEATURES[usize::from(b)]);
         for list in &mut self.lengths[min.min(max)..=max] {
-            if !list.iter().any(|&other| kinds & !other == 0) {
-                list.retain(|&other| other & !kinds != 0);
-                list.push(kinds);
+            let plain = !rule.random;
+            if !list.iter().any(|&(other, any)| kinds & !other == 0 && any >= plain) {
+                list.retain(|&(other, any)| other & !kinds != 0 || any > plain);
+                list.push((kinds, plain));
             }
         }
         for word in &rule.near {
-            let known = self.words.iter().position(|w| w == word.as_bytes());
-            let w = known.unwrap_or_else(|| {
-                self.words.push(word.as_bytes().to_vec());
+            let w = *self.known.entry(word.clone()).or_insert_with(|| {
+                self.words.push(word.clone());
                 self.rules.push(vec![]);
                 self.words.len() - 1
             });
@@ -309,31 +331,15 @@ impl Near {
     }
 
     fn seal(&mut self) {
-        self.bloom = vec![0; (1 << LETTER_BITS) / 64];
-        self.by_letters = vec![vec![]; 1 << (LETTER_BITS - 4)];
-        for (i, word) in self.words.iter().enumerate() {
-            // After a word of three letters any fourth may stand.
-            let fourths = word.get(3).map_or(0x20..=0xFF, |&b| b..=b);
-            for fourth in fourths {
-                let h = letters([word[0], word[1], word[2], fourth]);
-                self.bloom[h / 64] |= 1 << (h % 64);
-                if !self.by_letters[h >> 4].contains(&(i as u16)) {
-                    self.by_letters[h >> 4].push(i as u16);
-                }
-            }
-        }
+        self.lexicon = Some(Lexicon::new(std::mem::take(&mut self.words)));
+        self.known = HashMap::new();
     }
 
-    /// Whether any rule takes a token of `len` bytes with these features.
+    /// Whether any rule takes a token of `len` bytes with these features; `Some(true)` if it need not look random.
     #[inline]
-    pub(crate) fn takes(&self, len: usize, features: u8) -> bool {
-        self.lengths.get(len).is_some_and(|list| list.iter().any(|&kinds| features & !kinds == 0))
-    }
-
-    /// Whether a token of `len` bytes need not look random for every rule.
-    #[inline]
-    pub(crate) fn takes_plain(&self, len: usize) -> bool {
-        self.plain.get(len).is_some_and(|&p| p)
+    pub(crate) fn takes(&self, len: usize, features: u16) -> Option<bool> {
+        let list = self.lengths.get(len)?;
+        list.iter().filter(|(kinds, _)| features & !kinds == 0).map(|&(_, plain)| plain).max()
     }
 
     /// The rules that need one of `words` and take a token of one of two lengths.
@@ -347,20 +353,13 @@ impl Near {
     /// The words that stand in `context`, in either case.
     pub(crate) fn words_in(&self, context: &[u8], found: &mut Vec<u16>) {
         found.clear();
-        for (at, four) in context.windows(4).enumerate() {
-            let h = letters([four[0], four[1], four[2], four[3]]);
-            if self.bloom[h / 64] >> (h % 64) & 1 == 0 {
-                continue;
-            }
-            for &w in &self.by_letters[h >> 4] {
-                let word = &self.words[usize::from(w)];
-                if context.len() - at >= word.len()
-                    && context[at..at + word.len()].eq_ignore_ascii_case(word)
-                    && !found.contains(&w)
-                {
-                    found.push(w);
+        if let Some(lexicon) = &self.lexicon {
+            lexicon.find(context, |word| {
+                if !found.contains(&word) {
+                    found.push(word);
                 }
-            }
+                false
+            });
         }
     }
 }

@@ -1,5 +1,9 @@
 //! The names that people give to secrets.
 
+use std::sync::LazyLock;
+
+use crate::lexicon::Dictionary;
+
 /// What the name of a key promises about its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -19,93 +23,86 @@ pub(crate) enum Kind {
     Cookie,
 }
 
-/// First three letters of every word below that can introduce a value: where the scanner stops to look.
-pub(crate) const STEMS: &[[u8; 3]] = &[
-    *b"pas",
-    *b"pwd",
-    *b"psk",
-    *b"psw",
-    *b"pw_",
-    *b"sec",
-    *b"ses",
-    *b"sig",
-    *b"sal",
-    *b"tok",
-    *b"key",
-    *b"aut",
-    *b"cre",
-    *b"coo",
-    *b"bea",
-    *b"bas",
-    *b"non",
-    *b"jwt",
-    *b"otp",
-    *b"csr",
-    // Commands, and words of other languages.
-    *b"ysq",
-    *b"iad",
-    *b"cur",
-    *b"ech",
-    *b"net",
-    *b"tif",
-    *b"7z ",
-    *b"qlc",
-    *b"val",
-    *b"enh",
-    *b"nwo",
-    *b"htw",
-    *b"se\xC3",
-    *b"s\xC5\x82",
-    *b"\xC5\x9Fi",
-    *b"\xD0\xBB\xD1",
-    *b"\xE5\xAF\x86",
-    *b"\xE5\x8F\xA3",
-    *b"\xE3\x83\x91",
-    *b"\xEB\xB9\x84",
+/// How many of the stems are those of names.
+const NAMES: usize = 21;
+
+/// What every word that can introduce a value begins with: where the scanner stops to look.
+pub(crate) const STEMS: [&[u8]; NAMES + 23] = [
+    b"pass",
+    b"key",
+    b"secr",
+    b"toke",
+    b"auth",
+    b"cred",
+    b"pwd",
+    b"cook",
+    b"bear",
+    b"sess",
+    b"sign",
+    b"sig",
+    b"basi",
+    b"salt",
+    b"nonc",
+    b"csrf",
+    b"psk",
+    b"psw",
+    b"pw_",
+    b"jwt",
+    b"otp",
+    // Parts of the names of commands, and of words in SQL and in pairs.
+    b"ysql",
+    b"iadb",
+    b"curl",
+    b"echo",
+    b"net ",
+    b"7z ",
+    b"7za ",
+    b"7zr ",
+    b"qlcm",
+    b"tifi",
+    b"secu",
+    b"valu",
+    // Words of other languages.
+    b"se\xC3\xB1",
+    b"enha",
+    b"nwor",
+    b"htwo",
+    b"s\xC5\x82o",
+    b"\xC5\x9Fif",
+    b"\xD0\xBB\xD1\x8C",
+    b"\xE5\xAF\x86\xE7",
+    b"\xE5\x8F\xA3\xE4",
+    b"\xE3\x83\x91\xE3",
+    b"\xEB\xB9\x84\xEB",
 ];
 
-/// Whether a key word begins with these four letters (three are enough for the short ones).
+/// The stems as numbers, and masks of the letters they have.
+const NUMBERS: [(u32, u32); STEMS.len()] = {
+    let mut t = [(0, 0); STEMS.len()];
+    let mut n = 0;
+    while n < t.len() {
+        let mut i = 0;
+        while i < STEMS[n].len() {
+            t[n].0 |= ((STEMS[n][i] | 0x20) as u32) << (8 * i);
+            t[n].1 |= 0xff << (8 * i);
+            i += 1;
+        }
+        n += 1;
+    }
+    t
+};
+
+/// Whether one of the stems stands in these four letters.
 #[inline]
 pub(crate) fn begins(letters: [u8; 4]) -> bool {
-    known(letters) || other(letters)
-}
-
-/// Commands, and words of other languages.
-#[inline(never)]
-fn other(letters: [u8; 4]) -> bool {
-    const COMMANDS: &[[u8; 4]] =
-        &[*b"ysql", *b"iadb", *b"curl", *b"echo", *b"net ", *b"tifi", *b"qlcm", *b"secu", *b"valu"];
     let lower = u32::from_le_bytes(letters) | 0x2020_2020;
-    let same = |w: &[u8; 4]| lower == u32::from_le_bytes(*w) | 0x2020_2020;
-    COMMANDS.iter().any(same)
-        || lower & 0xFF_FFFF == u32::from_le_bytes([b'7', b'z', b' ', 0])
-        || crate::prose::WORDS.iter().any(|(_, bytes, _)| same(bytes))
+    NUMBERS.iter().fold(false, |any, (stem, mask)| any | (lower & mask == *stem))
 }
 
-/// Whether a name of a secret begins with these letters.
-#[inline]
+/// Whether a name of a secret begins with these letters, rather than a command or a word of another language.
 pub(crate) fn known(letters: [u8; 4]) -> bool {
     let lower = u32::from_le_bytes(letters) | 0x2020_2020;
-    let four = |w: &[u8; 4]| lower == u32::from_le_bytes(*w);
-    let three = |w: &[u8; 3]| lower << 8 == u32::from_le_bytes([0, w[0], w[1], w[2]]);
-    four(b"pass")
-        || three(b"key")
-        || four(b"secr")
-        || four(b"toke")
-        || four(b"auth")
-        || four(b"cred")
-        || three(b"pwd")
-        || four(b"cook")
-        || four(b"bear")
-        || four(b"sess")
-        || four(b"sign")
-        || four(b"basi")
-        || four(b"salt")
-        || four(b"nonc")
-        || four(b"csrf")
-        || three(b"sig")
-        || [b"psk", b"psw", b"jwt", b"otp"].into_iter().any(three)
-        || lower & 0xFF_FFFF == u32::from_le_bytes([b'p', b'w', b'_' | 0x20, 0])
+    NUMBERS[..NAMES].iter().fold(false, |any, (stem, mask)| any | (lower & mask == *stem))
 }
 
 const PASSWORD: &[&str] = &[
@@ -473,26 +470,80 @@ const DOING: &[&str] = &[
 const NOT_PASS: &[&str] =
     &["bypass", "compass", "surpass", "encompass", "trespass", "underpass", "overpass", "multipass"];
 
+/// Words of a key that everybody may have.
+const PUBLIC: &[&str] = &["public", "pub", "publishable", "foreign", "partition", "sort"];
+/// Words beside `key` that make it one of an API even where a cipher is named.
+const ACCESS: &[&str] = &["access", "api"];
+/// Words before `token` that make it one of a list or of a text.
+const PAGING: &[&str] = &[
+    "next",
+    "page",
+    "continuation",
+    "sync",
+    "previous",
+    "prev",
+    "cancellation",
+    "max",
+    "num",
+    "total",
+    "stop",
+    "pad",
+    "eos",
+    "bos",
+    "unk",
+    "mask",
+    "input",
+    "output",
+    "prompt",
+    "completion",
+];
+
+/// The lists above, each as the bit it has in [`WORDS`].
+#[derive(Clone, Copy)]
+#[repr(u32)]
+enum List {
+    Password,
+    Secret,
+    Token,
+    ApiKey,
+    Keyed,
+    Cipher,
+    About,
+    Passed,
+    PlainKeys,
+    Doing,
+    NotPass,
+    Public,
+    Access,
+    Paging,
+}
+
+static WORDS: LazyLock<Dictionary> = LazyLock::new(|| {
+    Dictionary::new(&[
+        PASSWORD, SECRET, TOKEN, API_KEY, KEYED, CIPHER, ABOUT, PASSED, PLAIN_KEYS, DOING, NOT_PASS, PUBLIC,
+        ACCESS, PAGING,
+    ])
+});
+
 /// What the value of a key of this name is likely to be.
 pub(crate) fn classify(name: &[u8]) -> Option<Kind> {
     let mut buffer = [0u8; 96];
     let mut words = [(0usize, 0usize); 12];
     let count = split(name, &mut buffer, &mut words)?;
     let word = |i: usize| std::str::from_utf8(&buffer[words[i].0..words[i].1]).unwrap_or("");
+    let lists: [u32; 12] = std::array::from_fn(|i| if i < count { WORDS.get(word(i).as_bytes()) } else { 0 });
+    let is = |i: usize, list: List| lists[i] >> list as u32 & 1 != 0;
     let mut last = count;
     // Endings that do not matter, unless they are all there is.
-    while last > 1
-        && (PASSED.contains(&word(last - 1)) && !is_key(word(last - 1)) || is_number(word(last - 1)))
-    {
+    while last > 1 && (is(last - 1, List::Passed) && !is_key(word(last - 1)) || is_number(word(last - 1))) {
         last -= 1;
     }
     let end = word(last - 1);
-    if ABOUT.contains(&end) && count > 0 && !(last == 1 && count > 1) {
+    let ends = |list: List| is(last - 1, list);
+    if ends(List::About) && !(last == 1 && count > 1) {
         return None;
     }
-    let any = |list: &[&str]| (0..last).any(|i| list.contains(&word(i)));
-    let public = (0..last)
-        .any(|i| matches!(word(i), "public" | "pub" | "publishable" | "foreign" | "partition" | "sort"));
+    let any = |list: List| (0..last).any(|i| is(i, list));
     if let Some(kind) = match end {
         "authorization" | "auth" | "basicauth" => Some(Kind::Authorization),
         "cookie" | "cookies" => Some(Kind::Cookie),
@@ -501,68 +552,40 @@ pub(crate) fn classify(name: &[u8]) -> Option<Kind> {
     } {
         return Some(kind);
     }
-    let ends_pass = |w: &str| {
-        PASSWORD_ENDINGS.iter().any(|e| w.ends_with(e)) || w.ends_with("pass") && !NOT_PASS.contains(&w)
+    let password = |i: usize| {
+        let word = word(i);
+        is(i, List::Password)
+            || PASSWORD_ENDINGS.iter().any(|e| word.ends_with(e))
+            || word.ends_with("pass") && !is(i, List::NotPass)
     };
-    let password = |i: usize| PASSWORD.contains(&word(i)) || ends_pass(word(i));
-    if end.ends_with("apikey") || API_KEY.contains(&end) {
+    if end.ends_with("apikey") || ends(List::ApiKey) {
         return Some(Kind::ApiKey);
     }
     if is_key(end) && last > 1 {
-        if public {
+        if any(List::Public) {
             return None;
         }
-        if any(CIPHER) && !any(&["access", "api"]) {
+        if any(List::Cipher) && !any(List::Access) {
             return Some(Kind::Key);
         }
-        if any(KEYED) || any(SECRET) || (0..last).any(password) || any(TOKEN) {
+        if any(List::Keyed) || any(List::Secret) || (0..last).any(password) || any(List::Token) {
             return Some(Kind::ApiKey);
         }
         // A constant: `LINKEDIN_KEY`.
         let constant = name.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_');
-        return (constant && !any(PLAIN_KEYS)).then_some(Kind::ApiKey);
+        return (constant && !any(List::PlainKeys)).then_some(Kind::ApiKey);
     }
     if end.ends_with("privatekey") || end.ends_with("secretkey") || end.ends_with("encryptionkey") {
         return Some(Kind::Key);
     }
     if (0..last).any(password) {
         // `forgot_password`, `addPassword`: what one does with passwords.
-        if last > 1 && DOING.contains(&word(0)) {
-            return None;
-        }
-        return Some(Kind::Password);
+        return (last == 1 || !is(0, List::Doing)).then_some(Kind::Password);
     }
-    if SECRET.contains(&end) || end.ends_with("secret") {
+    if ends(List::Secret) || end.ends_with("secret") {
         return Some(Kind::Secret);
     }
-    let paging = || {
-        any(&[
-            "next",
-            "page",
-            "continuation",
-            "sync",
-            "previous",
-            "prev",
-            "cancellation",
-            "max",
-            "num",
-            "total",
-            "stop",
-            "pad",
-            "eos",
-            "bos",
-            "unk",
-            "mask",
-            "input",
-            "output",
-            "prompt",
-            "completion",
-        ])
-    };
-    if (TOKEN.contains(&end) || end.ends_with("token")) && !paging() {
-        return Some(Kind::Token);
-    }
-    None
+    ((ends(List::Token) || end.ends_with("token")) && !any(List::Paging)).then_some(Kind::Token)
 }
 
 fn is_key(word: &str) -> bool {

@@ -13,6 +13,11 @@
 //! ```
 
 mod assign;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod beginnings;
 mod checks;
 mod chosen;
 mod class;
@@ -27,6 +32,7 @@ mod gitleaks;
 mod index;
 mod keys;
 mod known;
+mod lexicon;
 mod masks;
 mod pairs;
 mod pattern;

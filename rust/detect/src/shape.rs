@@ -26,7 +26,7 @@ pub(crate) enum Item {
 pub(crate) struct Shape {
     pub(crate) items: Vec<Item>,
     /// Literals in either case.
-    any_case: bool,
+    pub(crate) any_case: bool,
 }
 
 /// Where a shape matched: the whole, and the part that is secret.

@@ -22,9 +22,9 @@ const INNER: usize = 128;
 impl Scan<'_, '_> {
     /// A run of token characters: is there a prefix, a context word, an encoded text?
     #[inline(never)]
-    pub(crate) fn run(&mut self, start: usize) -> Look<()> {
+    pub(crate) fn run(&mut self, start: usize, len: usize) -> Look<()> {
         let window = self.window;
-        let end = window.run(start, &TOKEN, OPEN)?;
+        let end = if len > 0 { start + len } else { window.run(start, &TOKEN, OPEN)? };
         let escaped = start + escape_len(window, start);
         let mut found = self.prefixes(start, escaped, end)?;
         if let Some(rules) = self.engine.index.fixed.get(end - escaped).filter(|_| !found) {
@@ -103,7 +103,7 @@ impl Scan<'_, '_> {
     #[inline(never)]
     fn prefix(&mut self, at: usize, first: bool) -> Look<bool> {
         let engine = self.engine;
-        for &(n, _) in engine.index.inside(self.window.text, at) {
+        for (n, _) in engine.index.inside(self.window.text, at) {
             let rule = &engine.index.rules[usize::from(n)];
             if self.shape(rule, at, first)? {
                 return Ok(true);
@@ -116,8 +116,7 @@ impl Scan<'_, '_> {
     #[inline(never)]
     fn dotted(&mut self, at: usize) -> Look<bool> {
         let engine = self.engine;
-        for &(n, back) in engine.index.before(self.window.text, at) {
-            let Some(start) = at.checked_sub(usize::from(back)) else { continue };
+        for (n, start) in engine.index.before(self.window.text, at) {
             let rule = &engine.index.rules[usize::from(n)];
             let glued = self.window.text[start].is_ascii_alphanumeric();
             if glued && self.window.before(start).is_some_and(|b| b.is_ascii_alphanumeric()) {
@@ -142,7 +141,7 @@ impl Scan<'_, '_> {
             at,
             if escaped { at + 1 + escape_len(self.window, at + 1) } else { at + escape_len(self.window, at) },
         ] {
-            for &(n, _) in engine.index.literal(self.window.text, at) {
+            for (n, _) in engine.index.literal(self.window.text, at) {
                 if self.shape(&engine.index.rules[usize::from(n)], at, true)? {
                     return Ok(());
                 }
@@ -189,13 +188,13 @@ impl Scan<'_, '_> {
             from -= WIDE.run_back(window.back(start, 64));
             long = window.run(end, &WIDE.or(ByteSet::of(b"=")), 512)? - from;
         }
+        let token = &window.text[from..from + long];
+        let whole = (long > end - start).then(|| near.takes(long, index::features(token))).flatten();
         let short = near.takes(end - start, kinds);
-        if !short && (long == end - start || !near.takes(long, kinds | 128)) || !introduced(window, from) {
-            return Ok(false);
-        }
-        let random =
-            random::is_random(&window.text[from..from + long]) || random::is_random(&window.text[start..end]);
-        if !random && !near.takes_plain(end - start) && !near.takes_plain(long) {
+        let Some(plain) = short.max(whole) else { return Ok(false) };
+        if !introduced(window, from)
+            || !plain && !random::is_random(token) && !random::is_random(&window.text[start..end])
+        {
             return Ok(false);
         }
         let mut words = std::mem::take(&mut self.words);
@@ -247,7 +246,7 @@ impl Scan<'_, '_> {
             return Ok(());
         }
         for at in [start, escaped] {
-            if !engine.index.inside(window.text, at).is_empty() {
+            if engine.index.inside(window.text, at).next().is_some() {
                 let matched = self.out.last().filter(|c| found && c.start == at).map_or(0, |c| c.end - at);
                 self.joined(at, matched)?;
                 return Ok(());
@@ -270,7 +269,7 @@ impl Scan<'_, '_> {
             text.extend_from_slice(&window.text[at..end]);
             let next = after_break(window, end)?;
             if piece > 0 && text.len() > matched {
-                for &(n, _) in self.engine.index.inside(&text, 0) {
+                for (n, _) in self.engine.index.inside(&text, 0) {
                     let rule = &self.engine.index.rules[usize::from(n)];
                     let whole = Window::whole(&text);
                     let Ok(Some(hit)) = rule.shape.matches(whole, 0, false) else { continue };

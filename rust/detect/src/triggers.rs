@@ -1,10 +1,15 @@
 //! From class bits to the few places where a check is worth its time.
 
-use crate::index::{RUN, Starts};
-use crate::masks::{BLOCK, Beginnings, Class, Level, Masks};
+use crate::index::RUN;
+#[cfg(target_arch = "x86_64")]
+use crate::masks::Level::{Avx2, Avx512};
+use crate::masks::{BLOCK, Class, Lane, Level, Masks, ROWS, WORDS, Wordlists};
+#[cfg(target_arch = "x86_64")]
+use crate::{avx2, avx512};
 
 /// Why a place is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
 pub(crate) enum Kind {
     /// A run of 16 or more token characters begins.
     Run,
@@ -32,6 +37,23 @@ pub(crate) enum Kind {
     Word,
 }
 
+const KINDS: [Kind; 12] = [
+    Kind::Run,
+    Kind::Literal,
+    Kind::Stem,
+    Kind::Url,
+    Kind::Flag,
+    Kind::Mark,
+    Kind::Dashes,
+    Kind::Ssn,
+    Kind::Digits,
+    Kind::Iban,
+    Kind::At,
+    Kind::Word,
+];
+/// Those that most words of a text have none of.
+const RARE: std::ops::Range<usize> = 3..12;
+
 /// Which of the dear triggers a policy needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
@@ -40,131 +62,157 @@ pub(crate) struct Wanted {
     pub(crate) words: bool,
 }
 
+/// The places of each kind, in the order of [`KINDS`], and where any of the rare ones are.
+#[derive(Debug)]
+pub(crate) struct Lanes {
+    kinds: [Lane; KINDS.len()],
+    rare: Lane,
+}
+
+/// The bits of `lane` that are `by` places on.
+#[inline(always)]
+fn ahead(lane: &Lane, row: usize, by: u32) -> u64 {
+    lane[row] >> by | lane[row + 1] << (64 - by)
+}
+
+/// The first bits of runs in `lane`.
+#[inline(always)]
+fn firsts(lane: &Lane, row: usize) -> u64 {
+    lane[row] & !(lane[row] << 1 | lane[row - 1] >> 63)
+}
+
+/// `out[row] = f(row)` for the rows of `words` words and the row after them: a loop without branches, which becomes
+/// vector code.
+#[inline(always)]
+fn fill(out: &mut Lane, words: usize, f: impl Fn(usize) -> u64) {
+    for row in 1..words.min(WORDS) + 2 {
+        out[row] = f(row);
+    }
+}
+
+/// Turns the classes of a block into triggers.
+#[inline(always)]
+pub(crate) fn combine(masks: &Masks, words: usize, wanted: Wanted, lanes: &mut Lanes) {
+    let [token, dash, space] = [Class::Token, Class::Dash, Class::Space].map(|c| masks.lane(c));
+    let [colon, slash, backslash] = [Class::Colon, Class::Slash, Class::Backslash].map(|c| masks.lane(c));
+    let [hexer, literal, opener] = [Class::Hexer, Class::Literal, Class::Opener].map(|c| masks.lane(c));
+    let [run, word, stem, url, flag, mark, dashes, ssn, digits, iban, at, words_lane] = &mut lanes.kinds;
+
+    const { assert!(RUN == 16) };
+    let (mut two, mut four, mut eight) = ([0; ROWS], [0; ROWS], [0; ROWS]);
+    fill(&mut two, words, |r| token[r] & ahead(token, r, 1));
+    fill(&mut four, words, |r| two[r] & ahead(&two, r, 2));
+    fill(&mut eight, words, |r| four[r] & ahead(&four, r, 4));
+    fill(run, words, |r| eight[r] & ahead(&eight, r, 8) & firsts(token, r));
+
+    // Where an escape goes before, the word begins one later.
+    fill(word, words, |r| {
+        (firsts(token, r) | opener[r]) & literal[r]
+            | backslash[r] & !ahead(backslash, r, 1) & ahead(literal, r, 2)
+    });
+    stem.copy_from_slice(masks.lane(Class::Stem));
+    fill(url, words, |r| colon[r] & ahead(slash, r, 1) & ahead(slash, r, 2));
+    fill(flag, words, |r| space[r] & ahead(dash, r, 1) & ahead(space, r, 3) & !ahead(space, r, 2));
+    fill(mark, words, |r| masks.lane(Class::Mark)[r] | backslash[r] & ahead(hexer, r, 1));
+    fill(dashes, words, |r| (1..5).fold(firsts(dash, r), |all, k| all & ahead(dash, r, k)));
+    if wanted.numbers {
+        let [digit, upper] = [Class::Digit, Class::Upper].map(|c| masks.lane(c));
+        fill(&mut two, words, |r| digit[r] & ahead(digit, r, 1));
+        fill(&mut four, words, |r| two[r] & ahead(&two, r, 2));
+        fill(&mut eight, words, |r| four[r] & ahead(&four, r, 4) & ahead(&four, r, 8));
+        let twelve = &eight;
+        fill(ssn, words, |r| {
+            let area = two[r] & ahead(digit, r, 2) & ahead(dash, r, 3);
+            area & ahead(&two, r, 4) & ahead(dash, r, 6) & ahead(&four, r, 7) & firsts(digit, r)
+        });
+        fill(digits, words, |r| {
+            let grouped = four[r] & (ahead(dash, r, 4) | ahead(space, r, 4)) & ahead(&four, r, 5);
+            (twelve[r] | grouped) & firsts(digit, r)
+        });
+        fill(iban, words, |r| {
+            let country = upper[r] & ahead(upper, r, 1) & ahead(&two, r, 2) & firsts(token, r);
+            country & (ahead(space, r, 4) | ahead(twelve, r, 2))
+        });
+    } else {
+        [ssn, digits, iban].into_iter().for_each(|lane| fill(lane, words, |_| 0));
+    }
+    let (ats, every) = (masks.lane(Class::At), if wanted.words { !0 } else { 0 });
+    fill(at, words, |r| if wanted.at { ats[r] } else { 0 });
+    fill(words_lane, words, |r| firsts(token, r) & every);
+    let kinds = &lanes.kinds;
+    fill(&mut lanes.rare, words, |r| RARE.fold(0, |all, k| all | kinds[k][r]));
+}
+
+/// A place to look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trigger {
+    pub(crate) kind: Kind,
+    pub(crate) at: usize,
+    /// Of a [`Kind::Run`], how long it is; 0 where that is not known yet.
+    pub(crate) len: usize,
+}
+
 /// Calls `visit` for every trigger at or after `from`, kind by kind within each 64 bytes.
 #[inline]
 pub(crate) fn each(
     level: Level,
-    stems: &Beginnings,
-    literals: &Starts,
+    lists: &Wordlists,
     wanted: Wanted,
     text: &[u8],
     from: usize,
-    mut visit: impl FnMut(Kind, usize),
+    mut visit: impl FnMut(Trigger),
 ) {
-    let mut masks = take_masks();
+    let mut spare = take();
+    let (masks, lanes) = &mut *spare;
     let mut base = from;
     while base < text.len() {
-        let words = level.fill(stems, &mut masks, &text[base..]);
-        let before = base.checked_sub(1).map(|i| text[i]);
-        let mut token_before = u64::from(before.is_some_and(|b| crate::class::TOKEN.has(b)));
-        let mut digit_before = u64::from(before.is_some_and(|b| b.is_ascii_digit()));
-        let mut dash_before = u64::from(before == Some(b'-'));
-        for w in 0..words {
-            let token = masks.pair(Class::Token, w);
-            let here = token as u64;
-            let starts = here & !(here << 1 | token_before);
-            token_before = here >> 63;
-            const { assert!(RUN == 16) };
-            let mut run = token & token >> 1;
-            run &= run >> 2;
-            run &= run >> 4;
-            run &= run >> 8;
-            let run = run as u64 & starts;
-
-            let stem = masks.pair(Class::Stem, w) as u64;
-            let slash = masks.pair(Class::Slash, w);
-            let url = (masks.pair(Class::Colon, w) & slash >> 1 & slash >> 2) as u64;
-
-            let dash = masks.pair(Class::Dash, w);
-            let first = dash as u64 & !((dash as u64) << 1 | dash_before);
-            dash_before = dash as u64 >> 63;
-            let dashes = (dash & dash >> 1 & dash >> 2 & dash >> 3 & dash >> 4) as u64 & first;
-
-            let space = masks.pair(Class::Space, w);
-            let flag = (space & dash >> 1 & space >> 3 & !space >> 2) as u64;
-
-            let hexer = masks.pair(Class::Hexer, w) >> 1;
-            let mark = (masks.pair(Class::Escape, w)
-                | masks.pair(Class::Lead, w)
-                | masks.pair(Class::Percent, w)
-                | masks.pair(Class::Amp, w)
-                | masks.pair(Class::Backslash, w) & hexer) as u64;
-
-            let (mut ssn, mut digits, mut iban) = (0, 0, 0);
-            if wanted.numbers {
-                let digit = masks.pair(Class::Digit, w);
-                let first = digit as u64 & !((digit as u64) << 1 | digit_before);
-                digit_before = digit as u64 >> 63;
-                let two = digit & digit >> 1;
-                let three = two & digit >> 2;
-                let four = two & two >> 2;
-                ssn = (three & dash >> 3 & two >> 4 & dash >> 6 & four >> 7) as u64 & first;
-                let twelve = four & four >> 4 & four >> 8;
-                digits = (twelve | four & (dash | space) >> 4 & four >> 5) as u64 & first;
-                let upper = masks.pair(Class::Upper, w);
-                iban = (upper & upper >> 1 & two >> 2 & (space >> 4 | twelve >> 2)) as u64 & starts;
+        let words = level.fill(lists, masks, text, base);
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a level is only made where the processor has its features.
+            #[allow(unsafe_code)]
+            Avx512 => unsafe { avx512::combine(masks, words, wanted, lanes) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            #[allow(unsafe_code)]
+            Avx2 => unsafe { avx2::combine(masks, words, wanted, lanes) },
+            Level::Portable => combine(masks, words, wanted, lanes),
+        }
+        let token = masks.lane(Class::Token);
+        for row in 1..=words {
+            let start = base + (row - 1) * 64;
+            let mut bits = lanes.kinds[0][row];
+            while bits != 0 {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                let here = u128::from(token[row]) | u128::from(token[row + 1]) << 64;
+                let len = (here >> bit).trailing_ones();
+                let at = start + bit as usize;
+                // A run that reaches the end of what is known may go on.
+                let known = len < 128 - bit && at + (len as usize) < text.len();
+                visit(Trigger { kind: Kind::Run, at, len: if known { len as usize } else { 0 } });
             }
-            let at = if wanted.at { masks.pair(Class::At, w) as u64 } else { 0 };
-            let words = if wanted.words { starts } else { 0 };
-
-            // Words of three letters or more, or shorter ones with a dot or slash after them.
-            let joint = masks.pair(Class::Dot, w) | slash;
-            let long = token >> 1 & (token >> 2 | joint >> 2) | joint >> 1;
-            let mut tries = (long as u64 & starts | masks.pair(Class::Opener, w) as u64)
-                & masks.pair(Class::Literal, w) as u64;
-            // Where an escape goes before, the word begins one later.
-            let slashes = masks.pair(Class::Backslash, w) as u64;
-            tries |= slashes & !(slashes >> 1) & (masks.pair(Class::Literal, w) >> 2) as u64;
-            let mut literal = 0;
-            while tries != 0 {
-                let bit = tries & tries.wrapping_neg();
-                let place = base + w * 64 + tries.trailing_zeros() as usize;
-                tries ^= bit;
-                if literals.may(text, place + 2 * usize::from(text[place] == b'\\')) {
-                    literal |= bit;
-                }
-            }
-
-            // The three common kinds by themselves; the rest in a loop that most words skip.
-            let mut each_bit = |kind: Kind, mut bits: u64| {
+            let last = if lanes.rare[row] == 0 { RARE.start } else { RARE.end };
+            for (kind, lane) in KINDS.iter().zip(&lanes.kinds).take(last).skip(1) {
+                let mut bits = lane[row];
                 while bits != 0 {
-                    visit(kind, base + w * 64 + bits.trailing_zeros() as usize);
+                    visit(Trigger { kind: *kind, at: start + bits.trailing_zeros() as usize, len: 0 });
                     bits &= bits - 1;
-                }
-            };
-            each_bit(Kind::Run, run);
-            each_bit(Kind::Literal, literal);
-            each_bit(Kind::Stem, stem);
-            if url | flag | mark | dashes | ssn | digits | iban | at | words != 0 {
-                for (kind, bits) in [
-                    (Kind::Url, url),
-                    (Kind::Flag, flag),
-                    (Kind::Mark, mark),
-                    (Kind::Dashes, dashes),
-                    (Kind::Ssn, ssn),
-                    (Kind::Digits, digits),
-                    (Kind::Iban, iban),
-                    (Kind::At, at),
-                    (Kind::Word, words),
-                ] {
-                    each_bit(kind, bits);
                 }
             }
         }
         base += BLOCK;
     }
-    put_masks(masks);
+    SPARE.set(Some(spare));
 }
 
 std::thread_local! {
     /// One set of masks a thread: filling new memory would cost more than a short message.
-    static SPARE: std::cell::Cell<Option<Box<Masks>>> = const { std::cell::Cell::new(None) };
+    static SPARE: std::cell::Cell<Option<Box<(Masks, Lanes)>>> = const { std::cell::Cell::new(None) };
 }
 
-fn take_masks() -> Box<Masks> {
-    SPARE.take().unwrap_or_else(|| Box::new(Masks::new()))
-}
-
-fn put_masks(masks: Box<Masks>) {
-    SPARE.set(Some(masks));
+fn take() -> Box<(Masks, Lanes)> {
+    SPARE.take().unwrap_or_else(|| {
+        Box::new((Masks::new(), Lanes { kinds: [[0; ROWS]; KINDS.len()], rare: [0; ROWS] }))
+    })
 }

@@ -17,12 +17,9 @@ impl Scan<'_, '_> {
         let window = self.window;
         let host = at + 3;
         let engine = self.engine;
-        for &(n, back) in engine.index.url(window.text, host).iter().chain(&engine.index.url_any) {
-            if let Some(start) = host.checked_sub(usize::from(back)) {
-                let rule = &engine.index.rules[usize::from(n)];
-                if self.shape(rule, start, true)? {
-                    break;
-                }
+        for (n, start) in engine.index.url(window.text, host) {
+            if self.shape(&engine.index.rules[usize::from(n)], start, true)? {
+                break;
             }
         }
         if window.back(at, 4).eq_ignore_ascii_case(b"ldap") && window.back(at, 24).contains(&b'(') {

@@ -1,0 +1,173 @@
+//! Lists of words: found anywhere in a text, or looked up whole.
+
+use crate::beginnings::{self, Beginnings};
+use crate::masks::{Level, padded};
+
+/// Words that are looked for inside a text, in either case.
+#[derive(Debug)]
+pub(crate) struct Lexicon {
+    words: Vec<Vec<u8>>,
+    starts: Box<Beginnings>,
+    /// By a hash of a word's first four letters, where its heads are.
+    places: Vec<(u32, u32)>,
+    heads: Vec<Head>,
+}
+
+/// The first eight letters of a word, in lower case, and a mask of those it has.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    letters: u64,
+    mask: u64,
+    word: u16,
+}
+
+/// Makes letters lower case, and a few others into what they are not: enough for a filter.
+const LOWER: u64 = 0x2020_2020_2020_2020;
+
+/// A hash of the first four of eight letters in lower case.
+fn slot(letters: u64, slots: usize) -> usize {
+    let x = (letters as u32).wrapping_mul(0x9E37_79B1);
+    (x >> 16) as usize & (slots - 1)
+}
+
+impl Lexicon {
+    /// A list of words in lower case, of two letters or more.
+    pub(crate) fn new<W: AsRef<[u8]>>(words: impl IntoIterator<Item = W>) -> Self {
+        let words: Vec<Vec<u8>> = words.into_iter().map(|w| w.as_ref().to_vec()).collect();
+        let mut lists = vec![vec![]; (words.len() * 2).next_power_of_two().clamp(64, 1 << 13)];
+        for (i, word) in words.iter().enumerate() {
+            let len = word.len().min(8);
+            let mut letters = [0; 8];
+            letters[..len].copy_from_slice(&word[..len]);
+            let mask = u64::MAX >> (64 - 8 * len);
+            let head = Head { letters: (u64::from_le_bytes(letters) | LOWER) & mask, mask, word: i as u16 };
+            // After a shorter word any letters may stand.
+            let after = 8 * len.min(4);
+            let mut slots: Vec<usize> = (0..1u64 << (32 - after).min(16))
+                .map(|any| slot(head.letters & 0xFFFF_FFFF | any << after | LOWER, lists.len()))
+                .collect();
+            slots.sort_unstable();
+            slots.dedup();
+            slots.into_iter().for_each(|slot| lists[slot].push(head));
+        }
+        let mut heads = vec![];
+        let places = lists
+            .into_iter()
+            .map(|mut list| {
+                let from = heads.len() as u32;
+                heads.append(&mut list);
+                (from, heads.len() as u32)
+            })
+            .collect();
+        let starts = Box::new(Beginnings::new(words.iter().map(|w| beginnings::start(w, None, true))));
+        Self { words, starts, places, heads }
+    }
+
+    /// Calls `found` with the number of each word that stands in `text`, until it says true; whether it did.
+    #[inline]
+    pub(crate) fn find(&self, text: &[u8], mut found: impl FnMut(u16) -> bool) -> bool {
+        let level = Level::best();
+        for (chunk, base) in text.chunks(64).zip((0..).step_by(64)) {
+            let rest = &text[base..];
+            let bytes = rest.first_chunk().copied().unwrap_or_else(|| padded(rest));
+            let mut hits = level.beginnings(&self.starts, &bytes) & u64::MAX >> (64 - chunk.len());
+            while hits != 0 {
+                let at = hits.trailing_zeros() as usize;
+                hits &= hits - 1;
+                let letters = u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i])) | LOWER;
+                let (from, to) = self.places[slot(letters, self.places.len())];
+                for head in &self.heads[from as usize..to as usize] {
+                    if (letters ^ head.letters) & head.mask != 0 {
+                        continue;
+                    }
+                    let word = &self.words[usize::from(head.word)];
+                    let here = rest.get(at..at + word.len());
+                    if here.is_some_and(|here| here.eq_ignore_ascii_case(word)) && found(head.word) {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether any of the words stands in `text`.
+    #[inline]
+    pub(crate) fn is_in(&self, text: &[u8]) -> bool {
+        self.find(text, |_| true)
+    }
+}
+
+/// Which of several lists a word is in.
+#[derive(Debug)]
+pub(crate) struct Dictionary {
+    slots: Vec<(&'static str, u32)>,
+}
+
+impl Dictionary {
+    /// Bit n of a word's entry says that it is in `lists[n]`.
+    pub(crate) fn new(lists: &[&[&'static str]]) -> Self {
+        let count: usize = lists.iter().map(|list| list.len()).sum();
+        let mut all = Self { slots: vec![("", 0); (count * 4).next_power_of_two()] };
+        for (n, list) in lists.iter().enumerate() {
+            for word in *list {
+                let slot = all.slot(word.as_bytes());
+                all.slots[slot] = (word, all.slots[slot].1 | 1 << n);
+            }
+        }
+        all
+    }
+
+    /// The slot of a word, or the empty one where it would stand.
+    fn slot(&self, word: &[u8]) -> usize {
+        let part = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |x, &b| x << 8 | u64::from(b));
+        let first = part(&word[..word.len().min(8)]);
+        let last = part(&word[word.len().saturating_sub(8)..]);
+        let hash = (first ^ last.rotate_left(29) ^ word.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut at = (hash >> 40) as usize & (self.slots.len() - 1);
+        while !self.slots[at].0.is_empty() && self.slots[at].0.as_bytes() != word {
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        at
+    }
+
+    /// The lists that `word` (in lower case) is in, a bit each.
+    #[inline]
+    pub(crate) fn get(&self, word: &[u8]) -> u32 {
+        self.slots[self.slot(word)].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn finds_what_a_search_finds(
+            words in proptest::collection::vec("[ab_.]{2,10}", 1..40),
+            text in "[abAB_.x]{0,150}",
+        ) {
+            let lexicon = Lexicon::new(&words);
+            let mut found = vec![];
+            lexicon.find(text.as_bytes(), |w| { found.push(words[usize::from(w)].clone()); false });
+            let lower = text.to_ascii_lowercase();
+            for word in &words {
+                prop_assert_eq!(found.contains(word), lower.contains(word.as_str()), "{}", word);
+            }
+        }
+
+        #[test]
+        fn words_are_in_their_lists(words in proptest::collection::vec("[a-c]{1,12}", 1..30), other in "[a-d]{0,12}") {
+            let words: Vec<&'static str> = words.into_iter().map(|w| &*w.leak()).collect();
+            let (one, two) = words.split_at(words.len() / 2);
+            let dictionary = Dictionary::new(&[one, two]);
+            for word in words.iter().copied().chain([&*other.leak()]) {
+                let want = u32::from(one.contains(&word)) | u32::from(two.contains(&word)) << 1;
+                prop_assert_eq!(dictionary.get(word.as_bytes()), want);
+            }
+        }
+    }
+}
