@@ -7,7 +7,7 @@ mod cases;
 
 use std::sync::{Arc, LazyLock};
 
-use ctxproto_redact::detect::{Detector, Pii, Policy};
+use ctxproto_redact::detect::{Allow, Detector, Pii, Policy};
 use ctxproto_redact::{Format, Options, Redactor};
 use proptest::prelude::*;
 
@@ -17,6 +17,12 @@ static REDACTORS: LazyLock<Vec<Arc<Redactor>>> = LazyLock::new(|| {
         Policy::default(),
         Policy { pii: Pii::All, known_values: known, ..Policy::default() },
         Policy { rule_files: vec![("patterns.toml".into(), PATTERNS.into())], ..Policy::default() },
+        Policy {
+            allow: Allow { inline: true, ..Allow::default() },
+            known_values: vec![("SECRET".to_owned(), b"correct horse battery".to_vec())],
+            rule_files: vec![("patterns.toml".into(), PATTERNS.into())],
+            ..Policy::default()
+        },
     ]
     .iter()
     .map(|policy| Arc::new(Redactor::new(Arc::new(Detector::new(policy).unwrap()), Options::default())))
@@ -122,6 +128,8 @@ fn fragment() -> impl Strategy<Value = String> {
         "hunter2",
         "machine x login y ",
         "PuTTY-User-Key-File-2: x\nPrivate-Lines: 1\n",
+        "# ctxproto:allow\n",
+        " // gitleaks:allow",
         "mysql ",
         " -p",
         " -u ",
@@ -196,6 +204,29 @@ fn notations_in_pieces() {
                 let got = streamed(redactor, text, &cuts);
                 assert_eq!(got, want, "cut at {cuts:?} of {}: {template:?}", notation.name);
             }
+        }
+    }
+}
+
+/// A comment that allows a value may come later than the value, and long after it none is waited for.
+#[test]
+fn allowed_in_pieces() {
+    let redactor = &REDACTORS[3];
+    let value = cases::draw("{t}", 1).text;
+    for (text, allowed) in [
+        (format!("token = {value} # ctxproto:allow\nnext"), true),
+        (format!("token = \"{value}\", \"x\" // gitleaks:allow"), true),
+        (format!("token: {value}\n# ctxproto:allow\n"), false),
+        (format!("a correct horse battery # ctxproto:allow\nb correct horse battery"), false),
+        (format!("token:\n  {value} # ctxproto:allow\n"), true),
+        (format!("token = {value}{}# ctxproto:allow\n", " ".repeat(900)), true),
+        (format!("token = {value}{}# ctxproto:allow\n", " ".repeat(1100)), false),
+    ] {
+        let want = whole(redactor, text.as_bytes());
+        assert_eq!(want.1.is_empty(), allowed, "{text}");
+        let pieces = (0..=text.len()).map(|cut| vec![cut]).chain([(0..text.len()).collect()]);
+        for cuts in pieces {
+            assert_eq!(streamed(redactor, text.as_bytes(), &cuts), want, "cut at {cuts:?} of {text}");
         }
     }
 }
