@@ -635,7 +635,7 @@ impl Scan<'_, '_> {
         while end - start < VALUE_MAX {
             let Some(b) = window.at(end)? else { break };
             match b {
-                b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b'<' => break,
+                b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b'<' | 0 => break,
                 b'\\' => {
                     let after = window.run(end, &ByteSet::of(b"\\"), 64)?;
                     match window.at(after)? {

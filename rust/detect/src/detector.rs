@@ -232,7 +232,13 @@ impl Detector {
     /// in `part.bytes` before which nothing can still be found: what stands there may be sent on, and the next scan
     /// must begin there.
     pub fn scan_part(&self, part: Part<'_>, out: &mut Vec<Match>) -> usize {
-        let window = Window { text: part.bytes, ended: part.ended, offset: part.offset, last: part.ended, lines: self.allow.inline };
+        let window = Window {
+            text: part.bytes,
+            ended: part.ended,
+            offset: part.offset,
+            last: part.ended,
+            lines: self.allow.inline,
+        };
         let mut candidates = vec![];
         // A flag such as ` -p ` begins at the blank before its word, which may have been sent on.
         let blank = part.from > 0 && window.before(part.from) == Some(b' ');

@@ -117,7 +117,16 @@ impl Engine {
     /// Adds the candidates whose triggers stand at `from` or later; returns the place up to which all triggers have
     /// been decided (the end of the window, if it is the end of the text).
     pub(crate) fn scan(&self, window: Window<'_>, from: usize, depth: u8, out: &mut Vec<Candidate>) -> usize {
-        let mut scan = Scan { engine: self, window, depth, out, words: Vec::new(), key_end: 0, view_end: 0, open: false };
+        let mut scan = Scan {
+            engine: self,
+            window,
+            depth,
+            out,
+            words: Vec::new(),
+            key_end: 0,
+            view_end: 0,
+            open: false,
+        };
         let mut done = window.text.len();
         triggers::each(self.level, &self.lists, self.wanted, window.text, from, |trigger| {
             // After the first place that needs more text, all later ones wait with it.

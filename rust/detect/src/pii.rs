@@ -15,8 +15,22 @@ fn verify(name: &str, text: &[u8]) -> bool {
 }
 
 /// Words before a number of nine digits that say what else it is.
-const OTHERS: &[&str] =
-    &["phone", "fax", "tel:", "tel.", "mobile", "part no", "part number", "part #", "order", "invoice", "sku", "serial", "model", "ticket"];
+const OTHERS: &[&str] = &[
+    "phone",
+    "fax",
+    "tel:",
+    "tel.",
+    "mobile",
+    "part no",
+    "part number",
+    "part #",
+    "order",
+    "invoice",
+    "sku",
+    "serial",
+    "model",
+    "ticket",
+];
 
 fn is_other(before: &[u8]) -> bool {
     let has = |word: &str| crate::decoy::contains_any_case(before, word.as_bytes());

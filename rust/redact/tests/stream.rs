@@ -191,21 +191,34 @@ fn streamed(redactor: &Arc<Redactor>, text: &[u8], cuts: &[usize]) -> Outcome {
 /// Every notation of the detector's own tests, cut at every place.
 #[test]
 fn notations_in_pieces() {
-    let redactor = &REDACTORS[0];
     for notation in cases::NOTATIONS {
         for template in notation.found.iter().chain(notation.kept) {
             let case = cases::draw(template, 1);
-            let text = case.text.as_bytes();
-            let want = whole(redactor, text);
-            let output = String::from_utf8_lossy(&want.0);
+            let (output, _) = in_pieces(&case.text);
             assert!(case.values.iter().all(|v| !output.contains(&case.text[v.0..v.1])), "{template:?}");
-            let pieces = (0..=text.len()).map(|cut| vec![cut]).chain([(0..text.len()).collect()]);
-            for cuts in pieces {
-                let got = streamed(redactor, text, &cuts);
-                assert_eq!(got, want, "cut at {cuts:?} of {}: {template:?}", notation.name);
-            }
         }
     }
+}
+
+/// Tokens that came to harm, cut at every place.
+#[test]
+fn damage_in_pieces() {
+    for (_, damage) in cases::damage::DAMAGES {
+        for (token, _) in cases::damage::tokens(1) {
+            in_pieces(&damage(&token));
+        }
+    }
+}
+
+/// The redaction of a text, which is that of the text cut at any place and at every place.
+fn in_pieces(text: &str) -> (String, Outcome) {
+    let redactor = &REDACTORS[0];
+    let want = whole(redactor, text.as_bytes());
+    let pieces = (0..=text.len()).map(|cut| vec![cut]).chain([(0..text.len()).collect()]);
+    for cuts in pieces {
+        assert_eq!(streamed(redactor, text.as_bytes(), &cuts), want, "cut at {cuts:?} of {text:?}");
+    }
+    (String::from_utf8_lossy(&want.0).into_owned(), want)
 }
 
 /// A comment that allows a value may come later than the value, and long after it none is waited for.

@@ -134,6 +134,7 @@ pub(super) const SETTINGS: Notation = Notation {
         "pip config set global.password {p}\n",
         "requirepass {p}\n",
         "machine h.test login bob password {p}\n",
+        "A=1\0DB_PASSWORD={p}\0HOME=/root\0",
         "Environment=\"DB_PASSWORD={p}\"\n",
     ],
     kept: &[

@@ -3,8 +3,11 @@
 //! `{p}` stands for a password, `{t}` for a token and `{w}` for a phrase of words: they are drawn when a test runs,
 //! so that this directory holds no secret.
 
+#![allow(dead_code)] // each test uses its part
+
 mod code;
 mod command;
+pub(crate) mod damage;
 mod prose;
 mod yaml;
 
