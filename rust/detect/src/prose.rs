@@ -45,7 +45,7 @@ impl Scan<'_, '_> {
         let line = window.run(word_end, &not(b"\n\r"), REACH)?;
         let rest = &window.text[word_end..line];
         // Nothing but words before the sign, perhaps in brackets.
-        let words = ALPHA.or(ByteSet::of(b" ()'@%")).run(rest);
+        let words = ALPHA.or(ByteSet::of(b" ()'\"@%_-")).run(rest);
         let near =
             |tell: &&str| crate::index::find(&rest[..(words + tell.len()).min(rest.len())], tell.as_bytes());
         // "pass to": what one does with anything.

@@ -8,6 +8,7 @@ pub(super) const ENGLISH: Notation = Notation {
         "the admin password is {p}, please change it\n",
         "Your temporary password is: {p}\n",
         "Your password for bob is {p}\n",
+        "The default password for the user \"bob-user\" is \"{p}\".\n",
         "password for the database: {p}\n",
         "Here is the login. Password: {p}\n",
         "Use password {p} to log in.\n",
