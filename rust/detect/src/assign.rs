@@ -137,7 +137,11 @@ impl Scan<'_, '_> {
         let word_end = self.window.run(end, &QUOTES.or(ByteSet::of(b"*")), 2)?;
         match self.window.at(end)? {
             Some(b' ' | b'*' | b'"' | b'\'' | b'`') => {
-                self.told(kind, word_end)?;
+                // A file, or what one does with anything.
+                let name = &self.window.text[start..end];
+                if self.window.before(start) != Some(b'/') && !name.eq_ignore_ascii_case(b"pass") {
+                    self.told(kind, word_end)?;
+                }
                 self.column(kind, start, end)
             }
             Some(b',' | b';' | b'|' | b'\t' | b'\n' | b'\r') => self.column(kind, start, end),
@@ -153,10 +157,11 @@ impl Scan<'_, '_> {
             return Ok(());
         };
         let at = end + by + 4;
-        if window.at(at)?.is_some_and(|b| b == b'\'' || b == b'"') {
+        if window.at(at)? == Some(b'\'') {
             return self.assigned(Kind::Password, Sign::Blank, at);
         }
-        let stop = window.run(at, &not(b" ;\n\r"), 64)?;
+        let at = at + usize::from(window.at(at)? == Some(b'"'));
+        let stop = window.run(at, &not(b"\" ;\n\r"), 64)?;
         if crate::chosen::is(&window.text[at..stop]) {
             self.judge(Kind::Password, Sign::Blank, Value { start: at, end: stop, quoted: false });
         }
@@ -503,11 +508,19 @@ impl Scan<'_, '_> {
             at = self.decorated(at)?;
         }
         if sign == Sign::Tag {
+            let line = at;
             at = window.run(at, &SPACE, 64)?;
             if window.starts_with(at, b"<![CDATA[")? {
                 at += 9;
                 let end = window.run(at, &not(b"]\n"), VALUE_MAX)?;
                 return Ok((end > at).then_some(Value { start: at, end, quoted: true }));
+            }
+            // On the next line only between tags.
+            if window.text[line..at].contains(&b'\n') {
+                let end = window.run(window.run(at, &not(b"<\n"), VALUE_MAX)?, &SPACE, 64)?;
+                if !window.starts_with(end, b"</")? {
+                    return Ok(None);
+                }
             }
         }
         // Marks before a string: b"", r'', @"", $"", new String("

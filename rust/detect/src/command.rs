@@ -319,6 +319,7 @@ impl Scan<'_, '_> {
         let word = &line[line.len() - SPACE.complement().run_back(line)..];
         SETTERS.iter().any(|s| word.eq_ignore_ascii_case(s.as_bytes()))
             || TWO_SETTERS.iter().any(|s| line.ends_with(s.as_bytes()))
+            || has_word(line, b"rclone config")
     }
 }
 

@@ -48,9 +48,10 @@ impl Scan<'_, '_> {
         let words = ALPHA.or(ByteSet::of(b" ()'\"@%_-")).run(rest);
         let near =
             |tell: &&str| crate::index::find(&rest[..(words + tell.len()).min(rest.len())], tell.as_bytes());
-        // "pass to": what one does with anything.
         let told = TELLS.iter().filter_map(|t| near(t).map(|i| (i, t)));
-        if let Some((i, tell)) = told.filter(|(i, t)| *i > 0 || !t.starts_with(" to")).min()
+        // "was changed to", "has been set to"
+        let done = |i: usize| rest[..i].ends_with(b"set") || rest[..i].ends_with(b"changed");
+        if let Some((i, tell)) = told.filter(|(i, t)| done(*i) || !t.starts_with(" to")).min()
             && self.tell(kind, word_end + i + tell.len(), i == 0, *tell == " is ")?
         {
             return Ok(());

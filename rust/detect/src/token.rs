@@ -189,6 +189,11 @@ impl Scan<'_, '_> {
             return Ok(false);
         }
         let Some(hit) = rule.shape.altered(self.window, at)? else { return Ok(false) };
+        // In the midst of encoded data anything may look like a prefix.
+        let data = |b: Option<u8>| b.is_some_and(|b| matches!(b, b'/' | b'+'));
+        if data(self.window.before(hit.start)) || data(self.window.at(hit.end)?) {
+            return Ok(false);
+        }
         let body = &self.window.text[hit.body..hit.secret.1.min(hit.body + 64)];
         let found = !decoy::is_stand_in(body) && random::is_random(body);
         if found {
@@ -341,7 +346,8 @@ pub(crate) fn accepts(rule: &ShapeRule, text: &[u8], hit: &Hit) -> bool {
     let body = &text[hit.body.min(hit.secret.1).max(hit.secret.0)..hit.secret.1];
     if hit.short {
         let prefix = &text[hit.start..hit.body];
-        let named = (prefix.len() >= 4 || prefix.ends_with(b"_") && body.len() >= 12 && random::is_random(body))
+        let named = (prefix.len() >= 4
+            || prefix.ends_with(b"_") && body.len() >= 12 && random::is_random(body))
             && crate::index::find(prefix, b"://").is_none();
         return named && rule.near.is_empty() && !decoy::is_blank(body);
     }

@@ -176,6 +176,7 @@ pub(super) const SQL: Notation = Notation {
         "ALTER USER bob PASSWORD NULL;",
         "password VARCHAR(255) NOT NULL,",
         "GRANT ALL ON x.* TO 'a12345'@'localhost';",
+        "the columns identified by \"aOrderBy\"",
         "a problem identified by the 2nd team1",
     ],
 };

@@ -28,6 +28,8 @@ pub(super) const ENGLISH: Notation = Notation {
     ],
     kept: &[
         "The password is wrong\n",
+        "Do not pass both this and --htmldir to pod2html\n",
+        " /etc/pam.d/passwd eaf2ad85b5ccd06cceb19a3e75f40c63\n",
         "The password is incorrect.\n",
         "the password is required for user bob12345\n",
         "The token is expired, see RFC6750\n",

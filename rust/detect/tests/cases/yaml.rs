@@ -100,6 +100,7 @@ pub(super) const XML: Notation = Notation {
         "<key>password</key>\n<string>{p}</string>",
     ],
     kept: &[
+        "#include <pwd.h>\n# if defined(X2)\n",
         "<label for=\"password\">Password</label>",
         "<string name=\"password\">Password</string>",
         "<string name=\"password_hint\">Choose 8 letters</string>",
