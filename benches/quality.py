@@ -13,6 +13,7 @@ import tempfile
 import tomllib
 from bisect import bisect_right
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import Any
 
 import haystacks
@@ -60,13 +61,15 @@ class Judge:
         """The Nosey Parker examples: is the secret gone, and are the counter-examples left alone?"""
         rows = [json.loads(line) for line in _read("secrets/noseyparker-examples.jsonl").splitlines()]
         spans, outputs = self.find([row["text"] for row in rows])
-        positives = negatives = gone = whole = false = 0
+        holds = tomllib.loads((BENCHES / "negatives.toml").read_text())
+        positives = negatives = gone = whole = false = harmless = 0
         for row, found, output in zip(rows, spans, outputs, strict=True):
             secret = row["secret"]
             if not row["positive"]:
                 negatives += 1
                 if found:
                     false += 1
+                    harmless += sha256(row["text"].encode()).hexdigest()[:12] not in holds
                     self.wrong("false finding on a negative", rule=row["rule"], found=found, text=row["text"])
                 continue
             positives += 1
@@ -81,6 +84,7 @@ class Judge:
             "recall, whole value": whole / positives,
             "positives": positives,
             "false on negatives": false / negatives,
+            "false on harmless": harmless / negatives,
             "negatives": negatives,
         }
 
@@ -236,7 +240,12 @@ def _percent(value: float) -> str:
 ROWS: list[tuple[str, str, Any]] = [
     ("recall, Nosey Parker examples", "recall", lambda q: _percent(q["recall"])),
     ("... with the whole value gone", "recall, whole value", lambda q: _percent(q["recall, whole value"])),
-    ("false findings on its negatives", "false on negatives", lambda q: _percent(q["false on negatives"])),
+    ("any finding on its negatives", "false on negatives", lambda q: _percent(q["false on negatives"])),
+    (
+        "... that hold no secret of another kind",
+        "false on harmless",
+        lambda q: _percent(q["false on harmless"]),
+    ),
     (
         "leaky-repo risky lines redacted",
         "leaky redacted",

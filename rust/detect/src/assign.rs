@@ -980,13 +980,18 @@ pub(crate) fn worth(kind: Kind, value: &[u8], quoted: bool) -> bool {
 
 /// Long, of all kinds of characters: drawn from the whole keyboard, as `WordPress` and Django do.
 fn is_mixed(value: &[u8]) -> bool {
-    let any = |of: fn(&u8) -> bool| value.iter().filter(|b| of(b)).count();
-    value.len() >= 32
-        && any(u8::is_ascii_digit) >= 2
-        && any(u8::is_ascii_lowercase) >= 4
-        && any(u8::is_ascii_uppercase) >= 4
-        && any(u8::is_ascii_punctuation) >= 6
-        && any(u8::is_ascii_whitespace) <= 4
+    if value.len() < 32 {
+        return false;
+    }
+    let (mut digits, mut small, mut capitals, mut signs, mut blanks) = (0, 0, 0, 0, 0);
+    for b in value {
+        digits += u32::from(b.is_ascii_digit());
+        small += u32::from(b.is_ascii_lowercase());
+        capitals += u32::from(b.is_ascii_uppercase());
+        signs += u32::from(b.is_ascii_punctuation());
+        blanks += u32::from(b.is_ascii_whitespace());
+    }
+    digits >= 2 && small >= 4 && capitals >= 4 && signs >= 6 && blanks <= 4
 }
 
 /// Enough variety for a token: random, or letters and digits mixed at some length.

@@ -8,7 +8,7 @@ use std::arch::x86_64::{
     _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
 };
 
-use crate::beginnings::{BANKS, Beginnings, PLACES};
+use crate::beginnings::{Beginnings, PLACES};
 use crate::masks::{Bytes, CLASSES, Class, LEADS, Masks, Wordlists, word};
 use crate::triggers::{self, Lanes, Wanted};
 
@@ -56,23 +56,23 @@ fn equal(bytes: __m256i, b: u8) -> __m256i {
     _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b.cast_signed()))
 }
 
-type List = [[(__m256i, __m256i); BANKS]; PLACES];
+type List<const BANKS: usize> = [[(__m256i, __m256i); PLACES]; BANKS];
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn list(list: &Beginnings) -> List {
-    std::array::from_fn(|place| {
-        std::array::from_fn(|bank| (table(&list.low[place][bank]), table(&list.high[place][bank])))
+fn list<const BANKS: usize>(list: &Beginnings<BANKS>) -> List<BANKS> {
+    std::array::from_fn(|bank| {
+        std::array::from_fn(|place| (table(&list.low[place][bank]), table(&list.high[place][bank])))
     })
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn may_begin(list: &List, bytes: &[Halves; PLACES]) -> u32 {
+fn may_begin<const BANKS: usize>(list: &List<BANKS>, bytes: &[Halves; PLACES]) -> u32 {
     let mut hits = _mm256_setzero_si256();
-    for bank in 0..BANKS {
-        let one = _mm256_and_si256(look_up(bytes[0], list[0][bank]), look_up(bytes[1], list[1][bank]));
-        let two = _mm256_and_si256(look_up(bytes[2], list[2][bank]), look_up(bytes[3], list[3][bank]));
+    for bank in list {
+        let one = _mm256_and_si256(look_up(bytes[0], bank[0]), look_up(bytes[1], bank[1]));
+        let two = _mm256_and_si256(look_up(bytes[2], bank[2]), look_up(bytes[3], bank[3]));
         hits = _mm256_or_si256(hits, _mm256_and_si256(one, two));
     }
     const { assert!(PLACES == 4) };
@@ -142,7 +142,9 @@ pub(crate) fn fill(lists: &Wordlists, masks: &mut Masks, text: &[u8], rows: usiz
             put(Class::Upper, _mm256_movemask_epi8(_mm256_and_si256(above, below)).cast_unsigned());
             put(Class::Mark, is(b'%') | is(b'&') | is(0) | is(8) | is(0x1b) | is(0x7f));
             if _mm256_movemask_epi8(bytes) != 0 {
-                LEADS.into_iter().for_each(|lead| put(Class::Mark, is(lead)));
+                for lead in LEADS {
+                    put(Class::Mark, is(lead));
+                }
             }
             put(Class::Stem, may_begin(&keys, &nibbles));
             put(Class::Literal, may_begin(&literals, &nibbles));
@@ -152,7 +154,7 @@ pub(crate) fn fill(lists: &Wordlists, masks: &mut Masks, text: &[u8], rows: usiz
 }
 
 #[target_feature(enable = "avx2")]
-pub(crate) fn beginnings(of: &Beginnings, bytes: &Bytes) -> u64 {
+pub(crate) fn beginnings<const BANKS: usize>(of: &Beginnings<BANKS>, bytes: &Bytes) -> u64 {
     let list = list(of);
     (0..2).fold(0, |bits, half| {
         let nibbles: [Halves; PLACES] = std::array::from_fn(|i| halves(load(&bytes[32 * half + i..])));

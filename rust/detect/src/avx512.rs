@@ -7,7 +7,7 @@ use std::arch::x86_64::{
     _mm512_test_epi8_mask,
 };
 
-use crate::beginnings::{BANKS, Beginnings, PLACES};
+use crate::beginnings::{Beginnings, PLACES};
 use crate::masks::{BYTES, Bytes, CLASSES, Class, LEADS, Masks, SINGLE, Wordlists, word};
 use crate::triggers::{self, Lanes, Wanted};
 
@@ -36,43 +36,51 @@ fn table(bytes: &[u8; 256]) -> Table {
     Table(load(bytes), load(&bytes[64..]))
 }
 
-/// Tables of a list's places and banks, and the entry of what is beyond them.
-type List = [[(Table, __m512i); BANKS]; PLACES];
+/// Tables of a list's banks and places, and the entry of what is beyond them.
+type List<const BANKS: usize> = [[(Table, __m512i); PLACES]; BANKS];
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn list(list: &Beginnings) -> List {
-    std::array::from_fn(|place| {
-        std::array::from_fn(|bank| {
+fn list<const BANKS: usize>(list: &Beginnings<BANKS>) -> List<BANKS> {
+    std::array::from_fn(|bank| {
+        std::array::from_fn(|place| {
             let beyond = list.beyond[place][bank].cast_signed();
             (table(&list.exact[place][bank]), _mm512_set1_epi8(beyond))
         })
     })
 }
 
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn may_begin(list: &List, bytes: &[__m512i; PLACES], wide: &[u64; PLACES]) -> u64 {
-    let mut hits = 0;
-    for bank in 0..BANKS {
-        let look_up = |place: usize| {
-            let (Table(low, high), beyond) = list[place][bank];
-            let found = _mm512_permutex2var_epi8(low, bytes[place], high);
-            _mm512_mask_mov_epi8(found, wide[place], beyond)
-        };
-        let one = _mm512_and_si512(look_up(0), look_up(1));
-        let two = _mm512_and_si512(look_up(2), look_up(3));
-        hits |= _mm512_test_epi8_mask(one, two);
-    }
-    const { assert!(PLACES == 4) };
-    hits
+/// 64 bytes from each of the places on, and which of them are beyond ASCII.
+struct Places {
+    bytes: [__m512i; PLACES],
+    wide: [u64; PLACES],
+    ascii: bool,
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn places(bytes: &Bytes) -> ([__m512i; PLACES], [u64; PLACES]) {
+fn places(bytes: &Bytes) -> Places {
     let bytes: [__m512i; PLACES] = std::array::from_fn(|i| load(&bytes[i..]));
-    (bytes, bytes.map(|b| _mm512_movepi8_mask(b)))
+    let wide = bytes.map(|b| _mm512_movepi8_mask(b));
+    const { assert!(PLACES == 4) };
+    Places { bytes, wide, ascii: wide[0] | wide[3] == 0 }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn may_begin<const BANKS: usize>(list: &List<BANKS>, at: &Places) -> u64 {
+    let mut hits = 0;
+    for bank in list {
+        let found: [__m512i; PLACES] = std::array::from_fn(|place| {
+            let (Table(low, high), beyond) = bank[place];
+            let found = _mm512_permutex2var_epi8(low, at.bytes[place], high);
+            if at.ascii { found } else { _mm512_mask_mov_epi8(found, at.wide[place], beyond) }
+        });
+        let one = _mm512_and_si512(found[0], found[1]);
+        let two = _mm512_and_si512(found[2], found[3]);
+        hits |= _mm512_test_epi8_mask(one, two);
+    }
+    hits
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
@@ -81,30 +89,29 @@ pub(crate) fn fill(lists: &Wordlists, masks: &mut Masks, text: &[u8], rows: usiz
     let (first, second) = (table(&BYTES[0]), table(&BYTES[1]));
     let mut spare = [0; 64 + 8];
     for w in 0..rows {
-        let (bytes, wide) = places(word(text, w, &mut spare));
+        let at = places(word(text, w, &mut spare));
         let mut lanes = [0u64; CLASSES];
-        let one = _mm512_maskz_permutex2var_epi8(!wide[0], first.0, bytes[0], first.1);
-        let two = _mm512_maskz_permutex2var_epi8(!wide[0], second.0, bytes[0], second.1);
+        let one = _mm512_maskz_permutex2var_epi8(!at.wide[0], first.0, at.bytes[0], first.1);
+        let two = _mm512_maskz_permutex2var_epi8(!at.wide[0], second.0, at.bytes[0], second.1);
         for (class, lane) in lanes[..SINGLE].iter_mut().enumerate() {
             let bit = _mm512_set1_epi8((1u8 << (class % 8)).cast_signed());
             *lane = _mm512_test_epi8_mask(if class < 8 { one } else { two }, bit);
         }
-        if wide[0] != 0 {
+        if at.wide[0] != 0 {
             for lead in LEADS {
                 let lead = _mm512_set1_epi8(lead.cast_signed());
-                lanes[Class::Mark as usize] |= _mm512_cmpeq_epi8_mask(bytes[0], lead);
+                lanes[Class::Mark as usize] |= _mm512_cmpeq_epi8_mask(at.bytes[0], lead);
             }
         }
-        lanes[Class::Stem as usize] = may_begin(&keys, &bytes, &wide);
-        lanes[Class::Literal as usize] = may_begin(&literals, &bytes, &wide);
+        lanes[Class::Stem as usize] = may_begin(&keys, &at);
+        lanes[Class::Literal as usize] = may_begin(&literals, &at);
         masks.put(w + 1, lanes);
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(crate) fn beginnings(of: &Beginnings, bytes: &Bytes) -> u64 {
-    let (bytes, wide) = places(bytes);
-    may_begin(&list(of), &bytes, &wide)
+pub(crate) fn beginnings<const BANKS: usize>(of: &Beginnings<BANKS>, bytes: &Bytes) -> u64 {
+    may_begin(&list(of), &places(bytes))
 }
 
 /// [`triggers::combine`], compiled for these vectors.

@@ -49,7 +49,14 @@ impl ByteSet {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = u8> + '_ {
-        (0..=255u8).filter(|&b| self.has(b))
+        self.0.iter().zip([0, 64, 128, 192]).flat_map(|(&word, base)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros() as u8)?;
+                rest &= rest - 1;
+                Some(base + bit)
+            })
+        })
     }
 
     /// The low and the high halves that the set's bytes have, a bit each.

@@ -315,8 +315,8 @@ impl Near {
         let kinds = rule.shape.bytes().iter().fold(0, |bits, b| bits | FEATURES[usize::from(b)]);
         for list in &mut self.lengths[min.min(max)..=max] {
             let plain = !rule.random;
-            if !list.iter().any(|&(other, any)| kinds & !other == 0 && any >= plain) {
-                list.retain(|&(other, any)| other & !kinds != 0 || any > plain);
+            if !list.iter().any(|&(other, any)| kinds & !other == 0 && (any || !plain)) {
+                list.retain(|&(other, any)| other & !kinds != 0 || any && !plain);
                 list.push((kinds, plain));
             }
         }

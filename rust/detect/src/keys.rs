@@ -96,7 +96,7 @@ const NUMBERS: [(u32, u32); STEMS.len()] = {
 #[inline]
 pub(crate) fn begins(letters: [u8; 4]) -> bool {
     let lower = u32::from_le_bytes(letters) | 0x2020_2020;
-    NUMBERS.iter().fold(false, |any, (stem, mask)| any | (lower & mask == *stem))
+    NUMBERS.iter().any(|(stem, mask)| lower & mask == *stem)
 }
 
 /// Whether a name of a secret begins with these letters, rather than a command or a word of another language.

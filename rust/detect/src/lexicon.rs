@@ -7,7 +7,7 @@ use crate::masks::{Level, padded};
 #[derive(Debug)]
 pub(crate) struct Lexicon {
     words: Vec<Vec<u8>>,
-    starts: Box<Beginnings>,
+    starts: Box<Beginnings<2>>,
     /// By a hash of a word's first four letters, where its heads are.
     places: Vec<(u32, u32)>,
     heads: Vec<Head>,
@@ -48,7 +48,9 @@ impl Lexicon {
                 .collect();
             slots.sort_unstable();
             slots.dedup();
-            slots.into_iter().for_each(|slot| lists[slot].push(head));
+            for slot in slots {
+                lists[slot].push(head);
+            }
         }
         let mut heads = vec![];
         let places = lists
@@ -120,9 +122,13 @@ impl Dictionary {
 
     /// The slot of a word, or the empty one where it would stand.
     fn slot(&self, word: &[u8]) -> usize {
-        let part = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |x, &b| x << 8 | u64::from(b));
-        let first = part(&word[..word.len().min(8)]);
-        let last = part(&word[word.len().saturating_sub(8)..]);
+        let (first, last) = if let (Some(first), Some(last)) = (word.first_chunk(), word.last_chunk()) {
+            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+        } else {
+            let mut all = [0; 8];
+            all[..word.len()].copy_from_slice(word);
+            (u64::from_le_bytes(all), 0)
+        };
         let hash = (first ^ last.rotate_left(29) ^ word.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut at = (hash >> 40) as usize & (self.slots.len() - 1);
         while !self.slots[at].0.is_empty() && self.slots[at].0.as_bytes() != word {

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use crate::avx2;
 #[cfg(target_arch = "x86_64")]
 use crate::avx512;
-use crate::beginnings::{BANKS, Beginnings};
+use crate::beginnings::Beginnings;
 
 /// Words of 64 bytes in one block.
 pub(crate) const WORDS: usize = 64;
@@ -114,8 +114,9 @@ impl Masks {
 /// What a scan looks for by its beginning.
 #[derive(Debug)]
 pub(crate) struct Wordlists {
-    pub(crate) keys: Beginnings,
-    pub(crate) literals: Beginnings,
+    /// Few words, in either case.
+    pub(crate) keys: Beginnings<1>,
+    pub(crate) literals: Beginnings<2>,
 }
 
 /// What the bits are made with.
@@ -187,7 +188,7 @@ impl Level {
     }
 
     /// One bit for each of the 64 bytes at which a word may begin.
-    pub(crate) fn beginnings(self, list: &Beginnings, bytes: &Bytes) -> u64 {
+    pub(crate) fn beginnings<const BANKS: usize>(self, list: &Beginnings<BANKS>, bytes: &Bytes) -> u64 {
         match self {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
@@ -206,13 +207,10 @@ impl Level {
 #[inline]
 pub(crate) fn word<'a>(text: &'a [u8], w: usize, spare: &'a mut Bytes) -> &'a Bytes {
     let rest = &text[w * 64..];
-    match rest.first_chunk() {
-        Some(bytes) => bytes,
-        None => {
-            *spare = padded(rest);
-            spare
-        }
-    }
+    rest.first_chunk().unwrap_or_else(|| {
+        *spare = padded(rest);
+        spare
+    })
 }
 
 /// `text`, which is shorter, with bytes of no class after it.
@@ -244,7 +242,7 @@ fn portable(lists: &Wordlists, masks: &mut Masks, text: &[u8], rows: usize) {
     }
 }
 
-fn portable_beginnings(list: &Beginnings, bytes: &Bytes) -> u64 {
+fn portable_beginnings<const BANKS: usize>(list: &Beginnings<BANKS>, bytes: &Bytes) -> u64 {
     (0..64).fold(0, |bits, i| {
         let four = std::array::from_fn(|k| bytes[i + k]);
         bits | u64::from(list.may(four)) << i
@@ -261,7 +259,7 @@ fn transpose(mut x: u64) -> u64 {
     x ^ t ^ (t << 28)
 }
 
-const _: () = assert!(BANKS == 2 && SINGLE <= 16);
+const _: () = assert!(SINGLE <= 16);
 
 #[cfg(test)]
 mod tests {
@@ -313,8 +311,9 @@ mod tests {
     #[test]
     fn every_level_gives_the_same_bits_at_every_length() {
         let mut x = 7u64;
-        let list = |any_case| Beginnings::new(STEMS.iter().map(|s| start(s, None, any_case)));
-        let lists = Wordlists { keys: list(true), literals: list(false) };
+        let starts = |any_case| STEMS.iter().map(move |s| start(s, None, any_case));
+        let lists =
+            Wordlists { keys: Beginnings::new(starts(true)), literals: Beginnings::new(starts(false)) };
         for n in (0..300).chain([BLOCK - 1, BLOCK, BLOCK + 1, BLOCK + 63, BLOCK + 64, BLOCK + 200]) {
             let text: Vec<u8> = (0..n)
                 .map(|_| {

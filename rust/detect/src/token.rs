@@ -154,16 +154,20 @@ impl Scan<'_, '_> {
     /// Rules whose prefix begins the word at `at`.
     #[inline(never)]
     pub(crate) fn literal(&mut self, at: usize) -> Look<()> {
+        let window = self.window;
+        // The escape that the word goes after: its own backslash leads here, or the word begins with its letter.
+        let led = usize::from(window.text[at] == b'\\');
+        let after = at + led + escape_len(window, at + led);
+        self.begins_at(at)?;
+        if after > at { self.begins_at(after) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn begins_at(&mut self, at: usize) -> Look<()> {
         let engine = self.engine;
-        let escaped = self.window.text[at] == b'\\';
-        for at in [
-            at,
-            if escaped { at + 1 + escape_len(self.window, at + 1) } else { at + escape_len(self.window, at) },
-        ] {
-            for (n, _) in engine.index.literal(self.window.text, at) {
-                if self.shape(&engine.index.rules[usize::from(n)], at, true)? {
-                    return Ok(());
-                }
+        for (n, at) in engine.index.literal(self.window.text, at) {
+            if self.shape(&engine.index.rules[usize::from(n)], at, true)? {
+                break;
             }
         }
         Ok(())
@@ -227,19 +231,24 @@ impl Scan<'_, '_> {
             long = window.run(end, &WIDE.or(ByteSet::of(b"=")), 512)? - from;
         }
         let token = &window.text[from..from + long];
-        let whole = (long > end - start).then(|| near.takes(long, index::features(token))).flatten();
+        let (left, right) = (&window.text[from..start], &window.text[end..from + long]);
+        let wider = || kinds | index::features(left) | index::features(right);
+        let whole = (long > end - start).then(|| near.takes(long, wider())).flatten();
         let short = near.takes(end - start, kinds);
         let Some(plain) = short.max(whole) else { return Ok(false) };
-        if !introduced(window, from)
-            || !plain && !random::is_random(token) && !random::is_random(&window.text[start..end])
-        {
+        if !introduced(window, from) {
             return Ok(false);
         }
         let mut words = std::mem::take(&mut self.words);
         near.words_in(&window.text[from.saturating_sub(NEAR)..=from], &mut words);
-        if !words.is_empty() {
-            near.words_in(own_context(window.back(from, NEAR)), &mut words);
+        let random =
+            || random::is_random(token) || long > end - start && random::is_random(&window.text[start..end]);
+        // Few contexts have a word: asked first, as it costs less than to look at the token.
+        if words.is_empty() || !plain && !random() {
+            self.words = words;
+            return Ok(false);
         }
+        near.words_in(own_context(window.back(from, NEAR)), &mut words);
         let mut best: Option<(u16, u8, Hit)> = None;
         for n in near.rules_for(&words, [end - start, long]) {
             let rule = &self.engine.index.rules[usize::from(n)];

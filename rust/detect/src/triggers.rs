@@ -1,5 +1,8 @@
 //! From class bits to the few places where a check is worth its time.
 
+// What is inlined always is compiled anew for each instruction set: a call would leave the caller's.
+#![allow(clippy::inline_always)]
+
 use crate::index::RUN;
 #[cfg(target_arch = "x86_64")]
 use crate::masks::Level::{Avx2, Avx512};
@@ -67,6 +70,8 @@ pub(crate) struct Wanted {
 pub(crate) struct Lanes {
     kinds: [Lane; KINDS.len()],
     rare: Lane,
+    /// Runs of two, four and eight on the way to longer ones.
+    steps: [Lane; 3],
 }
 
 /// The bits of `lane` that are `by` places on.
@@ -85,6 +90,8 @@ fn firsts(lane: &Lane, row: usize) -> u64 {
 /// vector code.
 #[inline(always)]
 fn fill(out: &mut Lane, words: usize, f: impl Fn(usize) -> u64) {
+    // With an iterator this is no vector code, and a scan takes twice as long.
+    #[allow(clippy::needless_range_loop)]
     for row in 1..words.min(WORDS) + 2 {
         out[row] = f(row);
     }
@@ -99,11 +106,11 @@ pub(crate) fn combine(masks: &Masks, words: usize, wanted: Wanted, lanes: &mut L
     let [run, word, stem, url, flag, mark, dashes, ssn, digits, iban, at, words_lane] = &mut lanes.kinds;
 
     const { assert!(RUN == 16) };
-    let (mut two, mut four, mut eight) = ([0; ROWS], [0; ROWS], [0; ROWS]);
-    fill(&mut two, words, |r| token[r] & ahead(token, r, 1));
-    fill(&mut four, words, |r| two[r] & ahead(&two, r, 2));
-    fill(&mut eight, words, |r| four[r] & ahead(&four, r, 4));
-    fill(run, words, |r| eight[r] & ahead(&eight, r, 8) & firsts(token, r));
+    let [two, four, eight] = &mut lanes.steps;
+    fill(two, words, |r| token[r] & ahead(token, r, 1));
+    fill(four, words, |r| two[r] & ahead(two, r, 2));
+    fill(eight, words, |r| four[r] & ahead(four, r, 4));
+    fill(run, words, |r| eight[r] & ahead(eight, r, 8) & firsts(token, r));
 
     // Where an escape goes before, the word begins one later.
     fill(word, words, |r| {
@@ -117,24 +124,26 @@ pub(crate) fn combine(masks: &Masks, words: usize, wanted: Wanted, lanes: &mut L
     fill(dashes, words, |r| (1..5).fold(firsts(dash, r), |all, k| all & ahead(dash, r, k)));
     if wanted.numbers {
         let [digit, upper] = [Class::Digit, Class::Upper].map(|c| masks.lane(c));
-        fill(&mut two, words, |r| digit[r] & ahead(digit, r, 1));
-        fill(&mut four, words, |r| two[r] & ahead(&two, r, 2));
-        fill(&mut eight, words, |r| four[r] & ahead(&four, r, 4) & ahead(&four, r, 8));
-        let twelve = &eight;
+        fill(two, words, |r| digit[r] & ahead(digit, r, 1));
+        fill(four, words, |r| two[r] & ahead(two, r, 2));
+        let twelve = eight;
+        fill(twelve, words, |r| four[r] & ahead(four, r, 4) & ahead(four, r, 8));
         fill(ssn, words, |r| {
             let area = two[r] & ahead(digit, r, 2) & ahead(dash, r, 3);
-            area & ahead(&two, r, 4) & ahead(dash, r, 6) & ahead(&four, r, 7) & firsts(digit, r)
+            area & ahead(two, r, 4) & ahead(dash, r, 6) & ahead(four, r, 7) & firsts(digit, r)
         });
         fill(digits, words, |r| {
-            let grouped = four[r] & (ahead(dash, r, 4) | ahead(space, r, 4)) & ahead(&four, r, 5);
+            let grouped = four[r] & (ahead(dash, r, 4) | ahead(space, r, 4)) & ahead(four, r, 5);
             (twelve[r] | grouped) & firsts(digit, r)
         });
         fill(iban, words, |r| {
-            let country = upper[r] & ahead(upper, r, 1) & ahead(&two, r, 2) & firsts(token, r);
+            let country = upper[r] & ahead(upper, r, 1) & ahead(two, r, 2) & firsts(token, r);
             country & (ahead(space, r, 4) | ahead(twelve, r, 2))
         });
     } else {
-        [ssn, digits, iban].into_iter().for_each(|lane| fill(lane, words, |_| 0));
+        for lane in [ssn, digits, iban] {
+            fill(lane, words, |_| 0);
+        }
     }
     let (ats, every) = (masks.lane(Class::At), if wanted.words { !0 } else { 0 });
     fill(at, words, |r| if wanted.at { ats[r] } else { 0 });
@@ -213,6 +222,9 @@ std::thread_local! {
 
 fn take() -> Box<(Masks, Lanes)> {
     SPARE.take().unwrap_or_else(|| {
-        Box::new((Masks::new(), Lanes { kinds: [[0; ROWS]; KINDS.len()], rare: [0; ROWS] }))
+        Box::new((
+            Masks::new(),
+            Lanes { kinds: [[0; ROWS]; KINDS.len()], rare: [0; ROWS], steps: [[0; ROWS]; 3] },
+        ))
     })
 }
