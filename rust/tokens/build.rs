@@ -67,8 +67,12 @@ fn vocabulary(out: &Path, name: &str, source: &CoreBPE, end: u32, sha256: &str) 
     let digest: String = Sha256::digest(&file).iter().map(|b| format!("{b:02x}")).collect();
     assert_eq!(digest, sha256, "the ranks of {name} are not those that were published");
 
-    let ranks: HashMap<&[u8], u32> =
-        tokens.iter().zip(0..).map(|(bytes, id)| (bytes.as_slice(), id)).filter(|t| !t.0.is_empty()).collect();
+    let ranks: HashMap<&[u8], u32> = tokens
+        .iter()
+        .zip(0..)
+        .map(|(bytes, id)| (bytes.as_slice(), id))
+        .filter(|t| !t.0.is_empty())
+        .collect();
     let mut splits = Vec::with_capacity(tokens.len() * 8);
     for (bytes, id) in tokens.iter().zip(0..) {
         let (left, right) = split(&ranks, bytes, id);
@@ -79,7 +83,10 @@ fn vocabulary(out: &Path, name: &str, source: &CoreBPE, end: u32, sha256: &str) 
         fs::write(out.join(format!("{name}.{kind}")), data).expect("OUT_DIR can be written");
     };
     write("bytes", &tokens.concat());
-    write("lengths", &tokens.iter().map(|t| u8::try_from(t.len()).expect("tokens are short")).collect::<Vec<_>>());
+    write(
+        "lengths",
+        &tokens.iter().map(|t| u8::try_from(t.len()).expect("tokens are short")).collect::<Vec<_>>(),
+    );
     write("splits", &splits);
 }
 

@@ -102,7 +102,7 @@ pub(crate) fn begins(letters: [u8; 4]) -> bool {
 /// Whether a name of a secret begins with these letters, rather than a command or a word of another language.
 pub(crate) fn known(letters: [u8; 4]) -> bool {
     let lower = u32::from_le_bytes(letters) | 0x2020_2020;
-    NUMBERS[..NAMES].iter().fold(false, |any, (stem, mask)| any | (lower & mask == *stem))
+    NUMBERS[..NAMES].iter().any(|(stem, mask)| lower & mask == *stem)
 }
 
 const PASSWORD: &[&str] = &[

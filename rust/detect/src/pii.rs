@@ -328,3 +328,18 @@ fn phone(window: Window<'_>, at: usize) -> Look<Option<(usize, usize)>> {
     let date = groups == 3 && text.len() == 10 && digits == 8;
     Ok((form && !date && !odd && !glued_after(window, end)?).then_some((start, end)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_say_what_they_are() {
+        for text in ["phone ", "Part no ", "part number: ", "invoice #", "SKU: "] {
+            assert!(is_other(text.as_bytes()), "{text}");
+        }
+        for text in ["", "ssn ", "id ", "phone 1, SSN: ", "patient "] {
+            assert!(!is_other(text.as_bytes()), "{text}");
+        }
+    }
+}

@@ -143,14 +143,13 @@ fn edit(window: Window<'_>, at: usize) -> Look<Option<Edit>> {
     };
     match window.text[at] {
         0x1b => terminal(window, at, 1),
-        0x7f => gone(1),
+        // A backspace takes the character before it too: see `write`.
+        8 | 0x7f => gone(1),
         // Every other byte, as in UTF-16; elsewhere it ends what stands before it.
         0 => {
             let wide = at >= 2 && window.text[at - 2] == 0 || window.at(at + 2)? == Some(0);
             if wide { gone(1) } else { Ok(None) }
         }
-        // The character before it goes with it: see `write`.
-        8 => gone(1),
         // U+034F, U+180E, and the tags of U+E0000
         0xCD if window.at(at + 1)? == Some(0x8F) => gone(2),
         0xE1 if window.starts_with(at, b"\xE1\xA0\x8E")? => gone(3),

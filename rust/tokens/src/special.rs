@@ -36,8 +36,7 @@ pub(crate) fn of(encoding: Encoding) -> Vec<(String, Id)> {
     let mut all: Vec<(String, Id)> = named.iter().map(|&(name, id)| (name.to_owned(), id)).collect();
     if encoding == Encoding::O200kHarmony {
         // Number 200018 has two names.
-        let reserved =
-            (200_000..201_088).filter(|id| *id == 200_018 || !named.iter().any(|n| n.1 == *id));
+        let reserved = (200_000..201_088).filter(|id| *id == 200_018 || !named.iter().any(|n| n.1 == *id));
         all.extend(reserved.map(|id| (format!("<|reserved_{id}|>"), id)));
     }
     all

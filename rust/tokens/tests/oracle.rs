@@ -63,7 +63,8 @@ impl Oracle {
         let want = self.encode(text);
         assert_eq!(self.encoding.encode(text), want, "{} of {text:?}", self.encoding);
         assert_eq!(self.encoding.count(text), want.len(), "{} of {text:?}", self.encoding);
-        let bytes: Vec<u8> = want.iter().flat_map(|&id| self.encoding.token(id).expect("a token")).copied().collect();
+        let bytes: Vec<u8> =
+            want.iter().flat_map(|&id| self.encoding.token(id).expect("a token")).copied().collect();
         assert_eq!(bytes, text.as_bytes());
     }
 }
