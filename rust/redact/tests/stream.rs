@@ -230,7 +230,7 @@ fn allowed_in_pieces() {
         (format!("token = {value} # ctxproto:allow\nnext"), true),
         (format!("token = \"{value}\", \"x\" // gitleaks:allow"), true),
         (format!("token: {value}\n# ctxproto:allow\n"), false),
-        (format!("a correct horse battery # ctxproto:allow\nb correct horse battery"), false),
+        ("a correct horse battery # ctxproto:allow\nb correct horse battery".to_owned(), false),
         (format!("token:\n  {value} # ctxproto:allow\n"), true),
         (format!("token = {value}{}# ctxproto:allow\n", " ".repeat(900)), true),
         (format!("token = {value}{}# ctxproto:allow\n", " ".repeat(1100)), false),
