@@ -3,7 +3,7 @@
 //! The name is read around the key word that triggered; then the signs between, then the value. Values are judged by
 //! what the name promises (`keys.rs`) and by what they are not: references, types, sentences, paths (`decoy.rs`).
 
-use crate::class::{ALNUM, ByteSet, HEX, SPACE};
+use crate::class::{ALNUM, ALPHA, ByteSet, HEX, SPACE};
 use crate::decoy;
 use crate::engine::Scan;
 use crate::keys::{self, Kind};
@@ -13,24 +13,24 @@ use crate::token::escape_len;
 use crate::window::{Look, Window};
 
 /// What names are made of.
-const NAME: ByteSet = ALNUM.or(ByteSet::of(b"_-."));
+pub(crate) const NAME: ByteSet = ALNUM.or(ByteSet::of(b"_-."));
 /// The longest name, and the longest value that is looked at.
 const NAME_MAX: usize = 64;
 const VALUE_MAX: usize = 4096;
-const BLANK: ByteSet = ByteSet::of(b" \t");
-const QUOTES: ByteSet = ByteSet::of(b"\"'`");
+pub(crate) const BLANK: ByteSet = ByteSet::of(b" \t");
+pub(crate) const QUOTES: ByteSet = ByteSet::of(b"\"'`");
 
 /// A value, without its quotes.
 #[derive(Clone, Copy, Debug)]
-struct Value {
-    start: usize,
-    end: usize,
-    quoted: bool,
+pub(crate) struct Value {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) quoted: bool,
 }
 
 /// What stands between a name and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sign {
+pub(crate) enum Sign {
     /// `=`, `:`, `=>`, `:=`
     Assign,
     /// `(` or `,`: a call or a pair; only quoted values count.
@@ -54,6 +54,9 @@ impl Scan<'_, '_> {
         if !keys::begins(letters) || at < self.key_end {
             return Ok(());
         }
+        if !keys::known(letters) && self.foreign(at)? {
+            return Ok(());
+        }
         let start = at - NAME.run_back(window.back(at, NAME_MAX));
         let start = start + escape_len(window, start);
         let end = window.run(at, &NAME, NAME_MAX)?;
@@ -62,7 +65,12 @@ impl Scan<'_, '_> {
         if !sign_may_follow(window.at(end)?) {
             return Ok(());
         }
-        let name = &window.text[start.min(at)..end];
+        let start = start.min(at);
+        let name = &window.text[start..end];
+        if self.command(start, end)? {
+            self.key_end = end;
+            return Ok(());
+        }
         if name.len() >= 6 && name.len() < 12 && name[..5].eq_ignore_ascii_case(b"beare") {
             self.key_end = end;
             return self.bearer(end);
@@ -75,7 +83,7 @@ impl Scan<'_, '_> {
             self.key_end = end;
             return self.putty(end);
         }
-        if name.ends_with(b"NetworkCredential") || name.ends_with(b"PSCredential") {
+        if CREDENTIALS.iter().any(|c| name.ends_with(c.as_bytes())) {
             self.key_end = end;
             return self.second_argument(end);
         }
@@ -86,14 +94,78 @@ impl Scan<'_, '_> {
                 return Ok(());
             }
         }
-        let Some(kind) = keys::classify(name) else { return Ok(()) };
+        // "AWS::ApiGateway::ApiKey": the name of a type.
+        if window.before(start) == Some(b':')
+            && window.back(start, 2) == b"::"
+            && window.at(end)? == Some(b'"')
+        {
+            return Ok(());
+        }
+        let Some(kind) = keys::classify(setter(name, window.at(end)?)) else {
+            return if name.eq_ignore_ascii_case(b"identified") {
+                self.identified(end)
+            } else {
+                self.before_name(start, end)
+            };
+        };
         self.key_end = end;
-        let Some((sign, at)) = self.sign(start, end, kind)? else { return Ok(()) };
+        let Some((sign, at)) = self.sign(start, end, kind)? else { return self.loose(kind, start, end) };
         match kind {
             Kind::Authorization => self.authorization(sign, at),
             Kind::Cookie => self.cookie(name, sign, at),
-            _ => self.assigned(kind, sign, at),
+            _ => {
+                // On the lines below.
+                if sign == Sign::Assign && window.text[at - 1] == b':' {
+                    let blank = window.run(at, &BLANK, 64)?;
+                    let next = window.at(blank)?;
+                    if next.is_some_and(|b| matches!(b, b'\n' | b'\r' | b'#' | b'|' | b'>'))
+                        && self.below(kind, start, at)?.is_some()
+                    {
+                        return Ok(());
+                    }
+                }
+                self.assigned(kind, sign, at)
+            }
         }
+    }
+
+    /// No sign follows the name from `start` to `end`: a sentence may, or the rows of a table.
+    fn loose(&mut self, kind: Kind, start: usize, end: usize) -> Look<()> {
+        if matches!(kind, Kind::Authorization | Kind::Cookie) {
+            return Ok(());
+        }
+        let word_end = self.window.run(end, &QUOTES.or(ByteSet::of(b"*")), 2)?;
+        match self.window.at(end)? {
+            Some(b' ' | b'*' | b'"' | b'\'' | b'`') => {
+                // A file, or what one does with anything.
+                let name = &self.window.text[start..end];
+                if self.window.before(start) != Some(b'/') && !name.eq_ignore_ascii_case(b"pass") {
+                    self.told(kind, word_end)?;
+                }
+                self.column(kind, start, end)
+            }
+            Some(b',' | b';' | b'|' | b'\t' | b'\n' | b'\r') => self.column(kind, start, end),
+            _ => Ok(()),
+        }
+    }
+
+    /// `IDENTIFIED BY 'x'`, `IDENTIFIED WITH y BY 'x'`.
+    fn identified(&mut self, end: usize) -> Look<()> {
+        let window = self.window;
+        let line = window.run(end, &not(b"\n;'\""), 64)?;
+        let Some(by) = crate::index::find(&window.text[end..line].to_ascii_lowercase(), b" by ") else {
+            return Ok(());
+        };
+        let at = end + by + 4;
+        if window.at(at)? == Some(b'\'') {
+            return self.assigned(Kind::Password, Sign::Blank, at);
+        }
+        let at = at + usize::from(window.at(at)? == Some(b'"'));
+        let stop = window.run(at, &not(b"\" ;\n\r"), 64)?;
+        if crate::chosen::is(&window.text[at..stop]) {
+            self.judge(Kind::Password, Sign::Blank, Value { start: at, end: stop, quoted: false });
+        }
+        Ok(())
     }
 
     /// The sign after a name that ends at `end`, and where the value may begin.
@@ -112,6 +184,14 @@ impl Scan<'_, '_> {
         } else if window.starts_with(at, b"&quot;")? {
             quoted = true;
             at += 6;
+        }
+        // char password[16]
+        if !quoted && window.at(at)? == Some(b'[') {
+            let close = window.run(at + 1, &ALNUM.or(ByteSet::of(b"_")), 32)?;
+            if window.at(close)? != Some(b']') {
+                return Ok(None);
+            }
+            at = close;
         }
         while window.at(at)?.is_some_and(|b| b == b']' || b == b')' && quoted) {
             at += 1;
@@ -143,17 +223,25 @@ impl Scan<'_, '_> {
                     && typed > type_end
                     && window.at(typed)? == Some(b'=')
                     && window.text[type_start..type_end].iter().all(|b| !b.is_ascii_digit());
-                if is_type { Ok(Some((Sign::Assign, typed + 1))) } else { after(n) }
+                if is_type {
+                    return Ok(Some((Sign::Assign, typed + 1)));
+                }
+                let typed = if kind == Kind::Authorization { None } else { self.typed(type_start)? };
+                Ok(typed.or(Some((Sign::Assign, at + n))))
             }
             0xEF if window.starts_with(at, "：".as_bytes())?
                 || window.starts_with(at, "＝".as_bytes())? =>
             {
                 after(3)
             }
-            b'>' if self.in_tag(start) => Ok(Some((Sign::Tag, at + 1))),
-            b',' if quoted => self.second_member(at + 1),
+            b'>' if self.in_tag(start) || quoted && self.in_name(start) => Ok(Some((Sign::Tag, at + 1))),
+            b'\n' | b'\r' | b'<' if self.is_named(start) => self.beside(at),
+            b'{' if quoted && self.window.back(start, 16).ends_with(b"variable \"") => self.default(at + 1),
+            // `**Password:**`
+            b'*' if window.starts_with(at, b"**:")? => after(3),
+            b',' if quoted => self.second(kind, start, at + 1),
             b'(' if word_end == at => Ok(Some((Sign::Pair, at + 1))),
-            b'a'..=b'z' if at > word_end && !quoted && self.in_tag(start) => {
+            b'a'..=b'z' | b'A'..=b'Z' if at > word_end && !quoted && self.in_tag(start) => {
                 // <Pass encoding="base64">
                 let close = window.run(at, &not(b"<>\n"), 128)?;
                 Ok((window.at(close)? == Some(b'>')).then_some((Sign::Tag, close + 1)))
@@ -168,75 +256,51 @@ impl Scan<'_, '_> {
                 Ok(None)
             }
             _ if at > word_end && !quoted => {
-                let flag = window.text[start..end].starts_with(b"-");
+                let name = &window.text[start..end];
                 let quote = QUOTES.has(b) && kind == Kind::Password;
-                if flag || quote || self.logs_in(start, kind) {
+                if name.starts_with(b"-") || quote || self.logs_in(start, kind) || self.is_set(start, name) {
                     return Ok(Some((Sign::Blank, at)));
                 }
-                if kind == Kind::Password {
-                    Ok(self.told(word_end)?.map(|at| (Sign::Pair, at)))
-                } else {
-                    Ok(None)
-                }
+                self.typed(at)
             }
             _ => Ok(None),
         }
     }
 
     /// `"name": "PASSWORD", "value": "x"` and `define('PASSWORD', 'x')`.
-    fn second_member(&self, after_comma: usize) -> Look<Option<(Sign, usize)>> {
-        let window = self.window;
-        let blank = ByteSet::of(b" \t\r\n\\n");
-        let at = window.run(after_comma, &blank, 64)?;
-        let at = window.run(at, &ByteSet::of(b"\\\"'"), 8)?;
-        for word in [&b"value"[..], b"Value", b"VALUE", b"stringValue"] {
-            if window.starts_with(at, word)? {
-                let close = window.run(at + word.len(), &ByteSet::of(b"\\\"' "), 8)?;
-                if window.at(close)?.is_some_and(|b| b == b':' || b == b'=') {
-                    return Ok(Some((Sign::Assign, close + 1)));
-                }
-            }
+    fn second(&self, kind: Kind, start: usize, after_comma: usize) -> Look<Option<(Sign, usize)>> {
+        if self.is_named(start) {
+            return self.beside(after_comma);
         }
-        Ok(Some((Sign::Pair, after_comma)))
+        let quotes = QUOTES.or(ByteSet::of(b"\\"));
+        let before = self.window.back(start, 16);
+        let before = &before[..before.len() - quotes.run_back(before)];
+        let before = &before[..before.len() - SPACE.run_back(before)];
+        // A list of names is no pair: a call is, or an element of two.
+        let pair = kind == Kind::ApiKey
+            || match before.last() {
+                Some(b'(') => before.len() > 1 && NAME.has(before[before.len() - 2]),
+                Some(b'{') => true,
+                _ => false,
+            };
+        Ok(pair.then_some((Sign::Pair, after_comma)))
     }
 
-    /// ` -p ` or ` -u ` stands at `at`: the password of a command that is known to take one so.
-    pub(crate) fn flag(&mut self, at: usize) -> Look<()> {
+    /// `password string = "x"`: a type at `at` before the sign; the value of one is quoted.
+    fn typed(&self, at: usize) -> Look<Option<(Sign, usize)>> {
         let window = self.window;
-        let letter = window.text[at + 2].to_ascii_lowercase();
-        if letter != b'p' && letter != b'u' {
-            return Ok(());
+        let end = window.run(at, &TYPE, 48)?;
+        let Some(name) = window.text[at..end].strip_suffix(b" ") else { return Ok(None) };
+        // Blanks stand only beside the signs of alternatives and after a reference's own.
+        let mut words = name.split(|b| *b == b' ');
+        let first = words.next().unwrap_or_default();
+        let begins = first.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'&');
+        let lone = words.clone().skip(usize::from(first.starts_with(b"&"))).step_by(2).all(|w| w == b"|");
+        if !begins || !lone || window.at(end)? != Some(b'=') {
+            return Ok(None);
         }
-        let before = window.back(at, 256);
-        let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
-        let named = |names: &[&str]| names.iter().any(|n| decoy::contains_any_case(line, n.as_bytes()));
-        if letter == b'p'
-            && named(&["psexec", "sshpass", "smbclient", "docker login", "az login", "htpasswd"])
-        {
-            let word = window.run(at + 4, &SPACE.complement(), 64)?;
-            if let Some(rule) = self
-                .engine
-                .parsers
-                .password
-                .filter(|_| window.text[at + 4..word].eq_ignore_ascii_case(b"password"))
-            {
-                self.push(rule, rank::KEYED, at + 4, word, 0);
-                return Ok(());
-            }
-            return self.assigned(Kind::Password, Sign::Blank, at + 4);
-        }
-        if letter == b'u' && named(&["curl", "http ", "wget"]) {
-            let Some(value) = self.value(Sign::Blank, at + 4)? else { return Ok(()) };
-            let pair = &window.text[value.start..value.end];
-            if let Some(colon) = memchr::memchr(b':', pair).filter(|i| *i > 0 && !pair.ends_with(b":")) {
-                self.judge_and_push(
-                    Kind::Password,
-                    Sign::Blank,
-                    Value { start: value.start + colon + 1, ..value },
-                );
-            }
-        }
-        Ok(())
+        let value = window.run(end + 1, &SPACE, 8)?;
+        Ok(window.at(value)?.filter(|b| QUOTES.has(*b)).map(|_| (Sign::Assign, end + 1)))
     }
 
     /// `new NetworkCredential("user", "password")`: the second string is the password.
@@ -260,6 +324,15 @@ impl Scan<'_, '_> {
         let before = self.window.back(start, 32);
         let before = &before[..before.len() - ByteSet::of(b":").or(NAME).run_back(before)];
         before.ends_with(b"<") || before.ends_with(b"u003c") || before.ends_with(b"&lt;")
+    }
+
+    /// Whether the name is the value of an attribute that names an element: `<property name="password"`.
+    fn in_name(&self, start: usize) -> bool {
+        let before = self.window.back(start, 96);
+        let Some(open) = memchr::memrchr(b'<', before) else { return false };
+        let quotes = QUOTES.or(ByteSet::of(b"\\"));
+        let before = &before[open..before.len() - quotes.run_back(before)];
+        [&b" name="[..], b" key="].iter().any(|a| before.ends_with(a))
     }
 
     /// `login x password y` of `.netrc` and its like: a name stands between the two words.
@@ -286,52 +359,117 @@ impl Scan<'_, '_> {
         [&b"login"[..], b"machine", b"account", b"username", b"user"]
             .iter()
             .any(|w| word.eq_ignore_ascii_case(w))
+            && name.iter().any(u8::is_ascii_alphanumeric)
             && !filler.contains(&name)
     }
 
-    /// `the password is "x"`: where the quoted value begins, if one does.
-    fn told(&self, at: usize) -> Look<Option<usize>> {
-        let window = self.window;
-        let line = window.run(at, &not(b"\n\r."), 48)?;
-        let Some(is) = crate::index::find(&window.text[at..line], b" is ") else { return Ok(None) };
-        let value = window.run(at + is + 4, &ByteSet::of(b" \\"), 8)?;
-        let value = if window.text[..value].ends_with(b"\\") { value - 1 } else { value };
-        Ok(window.at(value)?.filter(|b| QUOTES.has(*b) || *b == b'\\').map(|_| value))
-    }
-
     /// The value of a key of this kind, at `at` or after the blanks there.
-    fn assigned(&mut self, kind: Kind, sign: Sign, at: usize) -> Look<()> {
+    pub(crate) fn assigned(&mut self, kind: Kind, sign: Sign, at: usize) -> Look<()> {
         if sign == Sign::Assign {
-            let open = self.window.run(at, &SPACE, 64)?;
-            if self.window.at(open)? == Some(b'[') {
-                return self.listed(kind, open + 1);
+            let window = self.window;
+            let open = window.run(at, &SPACE, 64)?;
+            match window.at(open)? {
+                Some(b'[') => return self.listed(kind, open + 1, window.text[at - 1] == b':'),
+                // "password": {"value": "x"}
+                Some(b'{') => {
+                    return match self.inside(open + 1)? {
+                        Some((sign, at)) => self.assigned_text(kind, sign, at),
+                        None => Ok(()),
+                    };
+                }
+                // A string in brackets.
+                Some(b'(') => {
+                    let text = window.run(open + 1, &SPACE, 64)?;
+                    let Some(value) = self.value(Sign::Pair, text)? else { return Ok(()) };
+                    let close = window.run(value.end + 1, &SPACE, 64)?;
+                    if window.at(close)? == Some(b')') {
+                        self.judge(kind, Sign::Assign, value);
+                    }
+                    return Ok(());
+                }
+                _ => {}
             }
         }
+        self.assigned_text(kind, sign, at)
+    }
+
+    fn assigned_text(&mut self, kind: Kind, sign: Sign, at: usize) -> Look<()> {
         let Some(value) = self.value(sign, at)? else { return Ok(()) };
-        self.judge_and_push(kind, sign, value);
+        if value.quoted || sign != Sign::Assign {
+            self.judge(kind, sign, value);
+            return Ok(());
+        }
+        let Some(value) = self.phrase(at, value)? else { return Ok(()) };
+        if !self.judge(kind, sign, value) {
+            self.otherwise(kind, value)?;
+        }
         Ok(())
     }
 
+    /// A bare word, or all the words to the end of the line: a phrase goes whole, and of a sentence nothing.
+    fn phrase(&self, at: usize, word: Value) -> Look<Option<Value>> {
+        let window = self.window;
+        let letters = ALPHA.or(BLANK);
+        if window.text[at - 1] != b':' || window.at(word.end)? != Some(b' ') {
+            return Ok(Some(word));
+        }
+        let end = window.run(word.start, &letters, 96)?;
+        let text = &window.text[word.start..end];
+        let words = || text.split(|b| BLANK.has(*b)).filter(|w| !w.is_empty());
+        let sentence =
+            words().count() < 4 || !words().all(|w| w.len() >= 3 && w.iter().all(u8::is_ascii_lowercase));
+        if end <= word.end
+            || window.at(end)?.is_some_and(|b| !matches!(b, b'\n' | b'\r' | b'.' | b',' | b'!' | b'?'))
+        {
+            return Ok(Some(word));
+        }
+        let end = end - BLANK.run_back(&window.text[word.start..end]);
+        Ok((!sentence && !is_sentence(&window.text[word.start..end])).then_some(Value { end, ..word }))
+    }
+
+    /// A literal behind a value that is none: `getenv("X") || "x"`, `String::from("x")`.
+    fn otherwise(&mut self, kind: Kind, value: Value) -> Look<()> {
+        let window = self.window;
+        let word = &window.text[value.start..value.end];
+        if WRAPPERS.iter().any(|w| word.ends_with(w.as_bytes())) {
+            return self.assigned_text(kind, Sign::Pair, value.end);
+        }
+        let line = window.run(value.start, &not(b"\n;"), 128)?;
+        let rest = &window.text[value.start..line];
+        let or = ["|| ", "?? ", " or "].iter().find_map(|or| {
+            let i = crate::index::find(rest, or.as_bytes())?;
+            let count = |sign| rest[..i].iter().filter(|b| **b == sign).count();
+            (count(b'(') == count(b')')).then_some(value.start + i + or.len())
+        });
+        match or {
+            Some(at) => self.assigned_text(kind, Sign::Pair, at),
+            None => Ok(()),
+        }
+    }
+
     /// A list of quoted values, as JSON and code write it: each is judged by itself.
-    fn listed(&mut self, kind: Kind, at: usize) -> Look<()> {
+    fn listed(&mut self, kind: Kind, at: usize, bare: bool) -> Look<()> {
         let between = SPACE.or(ByteSet::of(b","));
         let mut at = self.window.run(at, &between, 64)?;
         for _ in 0..256 {
-            let Some(value) = self.value(Sign::Pair, at)? else { break };
-            self.judge_and_push(kind, Sign::Assign, value);
+            let sign = if bare { Sign::Assign } else { Sign::Pair };
+            let Some(value) = self.value(sign, at)? else { break };
+            if value.quoted || crate::chosen::is(&self.window.text[value.start..value.end]) {
+                self.judge(kind, Sign::Assign, value);
+            }
             let close = self.window.run(value.end, &QUOTES.or(ByteSet::of(b"\\")), 8)?;
             at = self.window.run(close, &between, 64)?;
-            if close == value.end || at == close {
+            if value.quoted && close == value.end || at == close {
                 break;
             }
         }
         Ok(())
     }
 
-    fn judge_and_push(&mut self, kind: Kind, sign: Sign, value: Value) {
+    pub(crate) fn judge(&mut self, kind: Kind, sign: Sign, value: Value) -> bool {
         let text = self.window.text;
         let bytes = &text[value.start..value.end];
-        let Some(rule) = self.engine.parsers.of(kind) else { return };
+        let Some(rule) = self.engine.parsers.of(kind) else { return true };
         // A value may carry a scheme: `token: Bearer x`.
         if let Some(skip) = scheme_len(bytes) {
             let rest = &bytes[skip..];
@@ -339,7 +477,7 @@ impl Scan<'_, '_> {
             {
                 self.push(rule, rank::HEADER, value.start + skip, value.end, 0);
             }
-            return;
+            return true;
         }
         // A literal that a secret is compared with, or given to in a block of credentials, is one.
         let kind = if sign == Sign::Compare && kind == Kind::Secret { Kind::Password } else { kind };
@@ -347,14 +485,16 @@ impl Scan<'_, '_> {
         let literal = value.quoted
             && bytes == b"password"
             && (sign == Sign::Blank || attribute && kind == Kind::Password);
-        if (literal || worth(kind, bytes, value.quoted)) && !(sign == Sign::Blank && bytes.starts_with(b"-"))
-        {
+        let found = (literal || worth(kind, bytes, value.quoted))
+            && !(sign == Sign::Blank && bytes.starts_with(b"-"));
+        if found {
             self.push(rule, rank::KEYED, value.start, value.end, 0);
         }
+        found
     }
 
     /// Reads the value that begins at `at`.
-    fn value(&mut self, sign: Sign, at: usize) -> Look<Option<Value>> {
+    pub(crate) fn value(&mut self, sign: Sign, at: usize) -> Look<Option<Value>> {
         let window = self.window;
         let mut at = window.run(at, &BLANK, 64)?;
         // The dump of a switch: `password 7 0822455D0A16`.
@@ -364,11 +504,23 @@ impl Scan<'_, '_> {
         {
             at += 2;
         }
-        // A YAML block: the value is on the next line.
-        if sign == Sign::Assign && window.at(at)?.is_some_and(|b| b == b'|' || b == b'>') {
-            let after = window.run(at + 1, &ByteSet::of(b"-+ "), 4)?;
-            if window.at(after)? == Some(b'\n') {
-                at = window.run(after + 1, &BLANK, 64)?;
+        if sign == Sign::Assign {
+            at = self.decorated(at)?;
+        }
+        if sign == Sign::Tag {
+            let line = at;
+            at = window.run(at, &SPACE, 64)?;
+            if window.starts_with(at, b"<![CDATA[")? {
+                at += 9;
+                let end = window.run(at, &not(b"]\n"), VALUE_MAX)?;
+                return Ok((end > at).then_some(Value { start: at, end, quoted: true }));
+            }
+            // On the next line only between tags.
+            if window.text[line..at].contains(&b'\n') {
+                let end = window.run(window.run(at, &not(b"<\n"), VALUE_MAX)?, &SPACE, 64)?;
+                if !window.starts_with(end, b"</")? {
+                    return Ok(None);
+                }
             }
         }
         // Marks before a string: b"", r'', @"", $"", new String("
@@ -402,6 +554,28 @@ impl Scan<'_, '_> {
             return Ok((end > at).then_some(Value { start: at, end, quoted: true }));
         }
         self.bare(at)
+    }
+
+    /// Past an anchor or a tag of YAML (`&name`, `!!str`), or the signs that end bold type.
+    fn decorated(&self, at: usize) -> Look<usize> {
+        let window = self.window;
+        let mut at = at;
+        for _ in 0..2 {
+            let mark = match window.at(at)? {
+                Some(b'&') => 1,
+                Some(b'!') if window.at(at + 1)? == Some(b'!') => 2,
+                Some(b'*') if window.at(at + 1)? == Some(b'*') => 2,
+                _ => break,
+            };
+            let end = window.run(at + mark, &NAME, NAME_MAX)?;
+            let blank = window.run(end, &BLANK, 8)?;
+            let word = end > at + mark;
+            if blank == end || word == (window.text[at] == b'*') {
+                break;
+            }
+            at = blank;
+        }
+        Ok(at)
     }
 
     /// Whether the quote at `open` closes a string rather than opening one, as in `"password: " + x + ","`.
@@ -474,7 +648,7 @@ impl Scan<'_, '_> {
         while end - start < VALUE_MAX {
             let Some(b) = window.at(end)? else { break };
             match b {
-                b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b'<' => break,
+                b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b'<' | 0 => break,
                 b'\\' => {
                     let after = window.run(end, &ByteSet::of(b"\\"), 64)?;
                     match window.at(after)? {
@@ -564,6 +738,14 @@ impl Scan<'_, '_> {
         let window = self.window;
         let at = window.run(at, &BLANK, 64)?;
         let Some(rule) = self.engine.parsers.authorization else { return Ok(()) };
+        // auth=("user", "password")
+        let equals = window.text[..at].trim_ascii_end().ends_with(b"=");
+        if equals && window.at(at)? == Some(b'(') {
+            return self.second_argument(at);
+        }
+        if sign == Sign::Pair {
+            return self.second_argument(at - 1);
+        }
         let opening = window.run(at, &ByteSet::of(b"fFbBrR["), 2)?;
         let opened = window.at(opening)?.is_some_and(|b| QUOTES.has(b) || b == b'\\');
         let prefix = window.run(if opened { opening } else { at }, &ByteSet::of(b"\\\"'`[ "), 8)?;
@@ -635,11 +817,35 @@ impl Scan<'_, '_> {
     }
 }
 
+/// What types of declarations are made of: `&'static str`, `string | undefined`, `Option<String>`.
+const TYPE: ByteSet = ALPHA.or(ByteSet::of(b"<>[]&'*|?._: 0123456789"));
+
+/// What takes a user and a password, in this order.
+const CREDENTIALS: &[&str] = &[
+    "NetworkCredential",
+    "PSCredential",
+    "PasswordCredentials",
+    "PasswordCredential",
+    "BasicAuth",
+    "DigestAuth",
+    "PasswordAuthenticationToken",
+];
+
+/// The name without `set` or `with`, where a call follows: what is given to it.
+fn setter(name: &[u8], next: Option<u8>) -> &[u8] {
+    if next != Some(b'(') {
+        return name;
+    }
+    let member = name.iter().rposition(|&b| b == b'.').map_or(0, |i| i + 1);
+    let rest = [&b"set"[..], b"with", b"Set", b"With"].iter().find_map(|s| name[member..].strip_prefix(*s));
+    rest.filter(|r| r.first().is_some_and(|b| b.is_ascii_uppercase() || *b == b'_')).unwrap_or(name)
+}
+
 /// What the token of a header may be made of (RFC 9110 `token68`, and what is seen beside it).
 const TOKEN68: ByteSet = ALNUM.or(ByteSet::of(b"-._~+/=!|:"));
 
 /// All bytes but these.
-const fn not(bytes: &[u8]) -> ByteSet {
+pub(crate) const fn not(bytes: &[u8]) -> ByteSet {
     ByteSet::of(bytes).complement()
 }
 
@@ -658,8 +864,15 @@ fn sign_may_follow(b: Option<u8>) -> bool {
                 | b' '
                 | b'\t'
                 | b']'
+                | b'['
                 | b'&'
                 | b'%'
+                | b'*'
+                | b'<'
+                | b'|'
+                | b';'
+                | b'\n'
+                | b'\r'
                 | 0xEF
         )
     })
@@ -782,7 +995,7 @@ fn is_mixed(value: &[u8]) -> bool {
 }
 
 /// Enough variety for a token: random, or letters and digits mixed at some length.
-fn strong(value: &[u8]) -> bool {
+pub(crate) fn strong(value: &[u8]) -> bool {
     let digits = value.iter().filter(|b| b.is_ascii_digit()).count();
     let letters = value.iter().filter(|b| b.is_ascii_alphabetic()).count();
     if digits == value.len() {
@@ -807,10 +1020,67 @@ fn is_name(value: &[u8]) -> bool {
     short && value.iter().all(|&b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'-' | b'.' | b':' | b'/'))
 }
 
+/// What makes a secret of a literal.
+const WRAPPERS: &[&str] = &[
+    "String::from(",
+    "Some(",
+    "SecretString::new(",
+    "SecretString::from(",
+    "Secret::new(",
+    "SecretStr(",
+    "new String(",
+    "Zeroizing::new(",
+];
+
 /// Words that sentences have and passphrases rarely.
 const COMMON: &[&str] = &[
-    "the", "your", "for", "is", "to", "of", "and", "must", "please", "enter", "a", "an", "in", "not", "with",
-    "user", "this", "that", "are", "has", "have", "be", "or", "should", "invalid", "wrong", "does", "cannot",
+    "the",
+    "your",
+    "for",
+    "is",
+    "to",
+    "of",
+    "and",
+    "must",
+    "please",
+    "enter",
+    "a",
+    "an",
+    "in",
+    "not",
+    "with",
+    "user",
+    "this",
+    "that",
+    "are",
+    "has",
+    "have",
+    "be",
+    "or",
+    "should",
+    "invalid",
+    "wrong",
+    "does",
+    "cannot",
+    "new",
+    "must",
+    "choose",
+    "confirm",
+    "forgot",
+    "change",
+    "reset",
+    "mot",
+    "passe",
+    "oublié",
+    "votre",
+    "contraseña",
+    "olvidaste",
+    "senha",
+    "sua",
+    "passwort",
+    "ihr",
+    "vergessen",
+    "esqueceu",
 ];
 
 /// A blank-separated text of several words.

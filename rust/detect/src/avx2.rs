@@ -140,7 +140,7 @@ pub(crate) fn fill(lists: &Wordlists, masks: &mut Masks, text: &[u8], rows: usiz
             let above = _mm256_cmpgt_epi8(bytes, _mm256_set1_epi8(0x40));
             let below = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x5b), bytes);
             put(Class::Upper, _mm256_movemask_epi8(_mm256_and_si256(above, below)).cast_unsigned());
-            put(Class::Mark, is(b'%') | is(b'&') | is(0x1b));
+            put(Class::Mark, is(b'%') | is(b'&') | is(0) | is(8) | is(0x1b) | is(0x7f));
             if _mm256_movemask_epi8(bytes) != 0 {
                 for lead in LEADS {
                     put(Class::Mark, is(lead));

@@ -136,6 +136,13 @@ const NOTHING: &[&str] = &[
     "sha256",
     "md5",
     "bcrypt",
+    "not-set",
+    "notset",
+    "public",
+    "private",
+    "protected",
+    "oublié",
+    "vergessen",
 ];
 
 /// Parts of references and of stand-ins.

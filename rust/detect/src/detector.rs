@@ -232,9 +232,17 @@ impl Detector {
     /// in `part.bytes` before which nothing can still be found: what stands there may be sent on, and the next scan
     /// must begin there.
     pub fn scan_part(&self, part: Part<'_>, out: &mut Vec<Match>) -> usize {
-        let window = Window { text: part.bytes, ended: part.ended, offset: part.offset, last: part.ended };
+        let window = Window {
+            text: part.bytes,
+            ended: part.ended,
+            offset: part.offset,
+            last: part.ended,
+            lines: self.allow.inline,
+        };
         let mut candidates = vec![];
-        let mut done = self.engine.scan(window, part.from, 0, &mut candidates);
+        // A flag such as ` -p ` begins at the blank before its word, which may have been sent on.
+        let blank = part.from > 0 && window.before(part.from) == Some(b' ');
+        let mut done = self.engine.scan(window, part.from - usize::from(blank), 0, &mut candidates);
         if let Some(known) = &self.known {
             done = done.min(known.scan(window, part.from, &mut candidates));
         }
@@ -279,8 +287,9 @@ impl Detector {
             }
         }
         if allow.inline {
-            let line = memchr::memchr(b'\n', &window.text[c.end..]).map_or(window.text.len(), |i| c.end + i);
-            let line = &window.text[c.start..line];
+            // What waits for the rest of its line is found again.
+            let Ok(end) = window.line_end(c.end) else { return false };
+            let line = &window.text[c.start..end];
             return !["ctxproto:allow", "gitleaks:allow", "pragma: allowlist secret"]
                 .iter()
                 .any(|m| crate::index::find(line, m.as_bytes()).is_some());

@@ -28,15 +28,24 @@ impl Scan<'_, '_> {
         if window.before(start).is_some_and(|b| b == b'+' || b == b'/') {
             from -= alphabet.run_back(window.back(start, 64));
         }
-        if !is_text(&text[from..end]) {
+        let wide = is_wide(&text[from..end]);
+        if !wide && !is_text(&text[from..end]) {
             return Ok(());
         }
         let stop = window.run(from, &alphabet, MAX)?;
         if stop - from < MIN {
             return Ok(());
         }
+        let lines = lines(window, from, stop, &alphabet)?;
+        let stop = lines.last().map_or(stop, |l| l.1);
         let padded = window.run(stop, &ByteSet::of(b"="), 2)?;
-        if let Some(plain) = base64(&text[from..stop]) {
+        let joined: Vec<u8> = lines.iter().flat_map(|l| &text[l.0..l.1]).copied().collect();
+        let Some(bytes) = bytes(&joined) else { return Ok(()) };
+        if wide {
+            // UTF-16, of which only ASCII is of interest.
+            let plain: Vec<u8> = bytes.chunks_exact(2).map(|c| if c[1] == 0 { c[0] } else { b'?' }).collect();
+            self.open(from, padded, &plain);
+        } else if let Some(plain) = readable(bytes) {
             self.open(from, padded, &plain);
         }
         Ok(())
@@ -50,6 +59,46 @@ impl Scan<'_, '_> {
             self.push(best.rule, best.rank, start, end, 0);
         }
     }
+}
+
+/// The lines of a wrapped text, of which `from..stop` is the first: the next ones are as long, but for the last.
+fn lines(window: Window<'_>, from: usize, stop: usize, alphabet: &ByteSet) -> Look<Vec<(usize, usize)>> {
+    let mut lines = vec![(from, stop)];
+    let width = stop - from;
+    let mut end = stop;
+    // A first line has whole groups of four.
+    while width >= LINE && width.is_multiple_of(4) && end - from < MAX {
+        let carriage = usize::from(window.at(end)? == Some(b'\r'));
+        if window.at(end + carriage)? != Some(b'\n') {
+            break;
+        }
+        let start = window.run(end + carriage + 1, &ByteSet::of(b" \t>|"), 64)?;
+        let next = window.run(start, alphabet, width + 1)?;
+        let len = next - start;
+        // What goes on in words is another text.
+        if len == 0
+            || len > width
+            || len < width && window.at(next)?.is_some_and(|b| !matches!(b, b'=' | b'\n' | b'\r' | b'"'))
+        {
+            break;
+        }
+        lines.push((start, next));
+        end = next;
+        if len < width {
+            break;
+        }
+    }
+    Ok(lines)
+}
+
+/// The shortest line at which base64 is wrapped.
+const LINE: usize = 40;
+
+/// Whether the first characters decode to ASCII in UTF-16, low bytes first.
+fn is_wide(run: &[u8]) -> bool {
+    run.len() >= RUN
+        && matches!(run[2], b'A' | b'B')
+        && bytes(&run[..16]).is_some_and(|b| b.chunks_exact(2).all(|c| is_plain(c[0]) && c[1] == 0))
 }
 
 /// Whether twelve hexadecimal digits are six printable bytes.
@@ -85,6 +134,11 @@ fn sextet(b: u8) -> Option<u8> {
 
 /// Decodes standard or URL-safe base64 (RFC 4648), padding optional; `None` if it is not text in the main.
 pub(crate) fn base64(text: &[u8]) -> Option<Vec<u8>> {
+    readable(bytes(text)?)
+}
+
+/// Decodes base64.
+fn bytes(text: &[u8]) -> Option<Vec<u8>> {
     let text = &text[..text.len() - ByteSet::of(b"=").run_back(text)];
     let mut out = Vec::with_capacity(text.len() / 4 * 3 + 3);
     let (mut bits, mut have) = (0u32, 0);
@@ -96,7 +150,7 @@ pub(crate) fn base64(text: &[u8]) -> Option<Vec<u8>> {
             out.push((bits >> have) as u8);
         }
     }
-    readable(out)
+    Some(out)
 }
 
 fn hex(text: &[u8]) -> Option<Vec<u8>> {

@@ -109,18 +109,30 @@ pub(crate) struct Scan<'e, 't> {
     pub(crate) key_end: usize,
     /// A view has been taken up to here.
     pub(crate) view_end: usize,
+    /// A candidate was added whose line, which it waits for, is not all there.
+    open: bool,
 }
 
 impl Engine {
     /// Adds the candidates whose triggers stand at `from` or later; returns the place up to which all triggers have
     /// been decided (the end of the window, if it is the end of the text).
     pub(crate) fn scan(&self, window: Window<'_>, from: usize, depth: u8, out: &mut Vec<Candidate>) -> usize {
-        let mut scan = Scan { engine: self, window, depth, out, words: Vec::new(), key_end: 0, view_end: 0 };
+        let mut scan = Scan {
+            engine: self,
+            window,
+            depth,
+            out,
+            words: Vec::new(),
+            key_end: 0,
+            view_end: 0,
+            open: false,
+        };
         let mut done = window.text.len();
         triggers::each(self.level, &self.lists, self.wanted, window.text, from, |trigger| {
             // After the first place that needs more text, all later ones wait with it.
-            if trigger.at < done && scan.visit(trigger).is_err() {
+            if trigger.at < done && (scan.visit(trigger).is_err() || scan.open) {
                 done = trigger.at;
+                scan.open = false;
             }
         });
         if window.last {
@@ -152,6 +164,7 @@ impl Scan<'_, '_> {
 
     pub(crate) fn push(&mut self, rule: u16, rank: u8, start: usize, end: usize, public: usize) {
         debug_assert!(start < end && end <= self.window.text.len());
+        self.open |= self.window.lines && self.window.line_end(end).is_err();
         self.out.push(Candidate { start, end, rule, rank, public: public.min(64) as u16 });
     }
 

@@ -292,7 +292,10 @@ mod tests {
                     let taken = (from..=m.start).any(|at| {
                         shapes.iter().any(|s| {
                             let hit = s.shape.matches(Window::whole(&text), at, false).ok().flatten();
-                            hit.is_some_and(|h| h.secret == (m.start, m.end) && accepts(s, &text, &h))
+                            let exact =
+                                hit.is_some_and(|h| h.secret == (m.start, m.end) && accepts(s, &text, &h));
+                            let altered = || s.shape.altered(Window::whole(&text), at).ok().flatten();
+                            exact || altered().is_some_and(|h| (h.start, h.end) == (m.start, m.end))
                         })
                     });
                     let id = &detector.rules()[usize::from(rule.rule)].id;

@@ -431,6 +431,13 @@ fn from_go(pattern: &str) -> String {
         let at = bytes.len() - rest.len();
         let mut taken = c.len_utf8();
         match c {
+            '\\' if rest.starts_with("\\Q") => {
+                // A text that stands for itself, to `\E` or the end.
+                let text = &rest[2..];
+                let end = text.find("\\E");
+                out.push_str(&regex::escape(&text[..end.unwrap_or(text.len())]));
+                taken = end.map_or(rest.len(), |i| i + 4);
+            }
             '\\' => {
                 taken += rest[1..].chars().next().map_or(0, char::len_utf8);
                 if matches!(bytes.get(at + 1), Some(b'p' | b'P' | b'x')) && bytes.get(at + 2) == Some(&b'{') {

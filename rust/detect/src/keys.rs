@@ -23,10 +23,57 @@ pub(crate) enum Kind {
     Cookie,
 }
 
-/// What every word below that can introduce a value begins with: where the scanner stops to look.
-pub(crate) const STEMS: [&[u8]; 21] = [
-    b"pass", b"key", b"secr", b"toke", b"auth", b"cred", b"pwd", b"cook", b"bear", b"sess", b"sign", b"sig",
-    b"basi", b"salt", b"nonc", b"csrf", b"psk", b"psw", b"pw_", b"jwt", b"otp",
+/// How many of the stems are those of names.
+const NAMES: usize = 21;
+
+/// What every word that can introduce a value begins with: where the scanner stops to look.
+pub(crate) const STEMS: [&[u8]; NAMES + 23] = [
+    b"pass",
+    b"key",
+    b"secr",
+    b"toke",
+    b"auth",
+    b"cred",
+    b"pwd",
+    b"cook",
+    b"bear",
+    b"sess",
+    b"sign",
+    b"sig",
+    b"basi",
+    b"salt",
+    b"nonc",
+    b"csrf",
+    b"psk",
+    b"psw",
+    b"pw_",
+    b"jwt",
+    b"otp",
+    // Parts of the names of commands, and of words in SQL and in pairs.
+    b"ysql",
+    b"iadb",
+    b"curl",
+    b"echo",
+    b"net ",
+    b"7z ",
+    b"7za ",
+    b"7zr ",
+    b"qlcm",
+    b"tifi",
+    b"secu",
+    b"valu",
+    // Words of other languages.
+    b"se\xC3\xB1",
+    b"enha",
+    b"nwor",
+    b"htwo",
+    b"s\xC5\x82o",
+    b"\xC5\x9Fif",
+    b"\xD0\xBB\xD1\x8C",
+    b"\xE5\xAF\x86\xE7",
+    b"\xE5\x8F\xA3\xE4",
+    b"\xE3\x83\x91\xE3",
+    b"\xEB\xB9\x84\xEB",
 ];
 
 /// The stems as numbers, and masks of the letters they have.
@@ -45,11 +92,17 @@ const NUMBERS: [(u32, u32); STEMS.len()] = {
     t
 };
 
-/// Whether a key word begins with these four letters.
+/// Whether one of the stems stands in these four letters.
 #[inline]
 pub(crate) fn begins(letters: [u8; 4]) -> bool {
     let lower = u32::from_le_bytes(letters) | 0x2020_2020;
     NUMBERS.iter().any(|(stem, mask)| lower & mask == *stem)
+}
+
+/// Whether a name of a secret begins with these letters, rather than a command or a word of another language.
+pub(crate) fn known(letters: [u8; 4]) -> bool {
+    let lower = u32::from_le_bytes(letters) | 0x2020_2020;
+    NUMBERS[..NAMES].iter().any(|(stem, mask)| lower & mask == *stem)
 }
 
 const PASSWORD: &[&str] = &[
@@ -67,6 +120,7 @@ const PASSWORD: &[&str] = &[
     "userpass",
     "passw",
     "pw",
+    "passe",
 ];
 /// Endings that make a password of a word written in one: `dbpassword`.
 const PASSWORD_ENDINGS: &[&str] = &["password", "passwd", "passphrase", "pwd", "passwort"];

@@ -54,10 +54,14 @@ impl Known {
     /// Adds what stands at `from` or later; returns the place from which the rest of the window may still become one.
     pub(crate) fn scan(&self, window: Window<'_>, from: usize, out: &mut Vec<Candidate>) -> usize {
         let text = window.text;
-        let open = if window.ended { text.len() } else { self.open(text, from) };
+        let mut open = if window.ended { text.len() } else { self.open(text, from) };
         for hit in self.automaton.find_iter(&text[from..]) {
             let start = from + hit.start();
             if start >= open {
+                break;
+            }
+            if window.lines && window.line_end(from + hit.end()).is_err() {
+                open = start;
                 break;
             }
             let rule = self.rules[hit.pattern().as_usize()];

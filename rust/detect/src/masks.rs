@@ -35,7 +35,7 @@ pub(crate) enum Class {
     Colon,
     Slash,
     Backslash,
-    /// `%`, `&`, the escape character, and first bytes of UTF-8 sequences that hide or imitate others: [`LEADS`].
+    /// `%`, `&`, control characters that do not end a line, and first bytes of UTF-8 sequences that hide or imitate others: [`LEADS`].
     Mark,
     /// `u`, `x` in either case: after a backslash, a numeric escape.
     Hexer,
@@ -53,7 +53,7 @@ pub(crate) const SINGLE: usize = Class::Stem as usize;
 pub(crate) const CLASSES: usize = SINGLE + 2;
 
 /// First bytes of the UTF-8 sequences that zero-width and full-width characters have.
-pub(crate) const LEADS: [u8; 4] = [0xC2, 0xCF, 0xE2, 0xEF];
+pub(crate) const LEADS: [u8; 7] = [0xC2, 0xCD, 0xCF, 0xE1, 0xE2, 0xEF, 0xF3];
 
 /// The single classes of a byte, a bit each.
 const fn classes(b: u8) -> u16 {
@@ -72,7 +72,7 @@ const fn classes(b: u8) -> u16 {
         | ((b == b':') as u16) << Class::Colon as u16
         | ((b == b'/') as u16) << Class::Slash as u16
         | ((b == b'\\') as u16) << Class::Backslash as u16
-        | ((matches!(b, b'%' | b'&' | 0x1b) || lead) as u16) << Class::Mark as u16
+        | ((matches!(b, b'%' | b'&' | 0 | 8 | 0x1b | 0x7f) || lead) as u16) << Class::Mark as u16
         | (matches!(b, b'u' | b'x' | b'U' | b'X') as u16) << Class::Hexer as u16
         | (matches!(b, b'$' | b'{') as u16) << Class::Opener as u16
         | ((b == b'@') as u16) << Class::At as u16
@@ -203,7 +203,7 @@ impl Level {
     }
 }
 
-/// The bytes of word `w`; past the end of the text there are zeros, which are in no class.
+/// The bytes of word `w`; past the end of the text there are bytes of no class.
 #[inline]
 pub(crate) fn word<'a>(text: &'a [u8], w: usize, spare: &'a mut Bytes) -> &'a Bytes {
     let rest = &text[w * 64..];
@@ -213,10 +213,10 @@ pub(crate) fn word<'a>(text: &'a [u8], w: usize, spare: &'a mut Bytes) -> &'a By
     })
 }
 
-/// `text`, which is shorter, with zeros after it.
+/// `text`, which is shorter, with bytes of no class after it.
 #[inline]
 pub(crate) fn padded(text: &[u8]) -> Bytes {
-    let mut bytes = [0; 64 + 8];
+    let mut bytes = [1; 64 + 8];
     bytes[..text.len()].copy_from_slice(text);
     bytes
 }
@@ -280,7 +280,7 @@ mod tests {
             Class::Colon => b == b':',
             Class::Slash => b == b'/',
             Class::Backslash => b == b'\\',
-            Class::Mark => matches!(b, b'%' | b'&' | 0x1b | 0xE2 | 0xEF | 0xC2 | 0xCF),
+            Class::Mark => matches!(b, b'%' | b'&' | 0 | 8 | 0x1b | 0x7f) || LEADS.contains(&b),
             Class::Hexer => matches!(b, b'u' | b'U' | b'x' | b'X'),
             Class::Opener => b == b'$' || b == b'{',
             Class::At => b == b'@',

@@ -416,6 +416,9 @@ impl Search<'_, '_, '_> {
         }
         let tail = text[secret.clone()].iter().rev().take_while(|b| is_break(b)).count();
         secret = secret.start + lead..secret.end - tail;
+        if window.lines {
+            window.line_end(secret.end)?;
+        }
         let value = &text[secret.clone()];
         let line = &text[line.start..line.end.max(whole.end)];
         if pattern.entropy > 0.0 && entropy(value) <= pattern.entropy

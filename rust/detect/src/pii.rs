@@ -14,6 +14,29 @@ fn verify(name: &str, text: &[u8]) -> bool {
     checks::find(name).is_some_and(|check| (check.verify)(text))
 }
 
+/// Words before a number of nine digits that say what else it is.
+const OTHERS: &[&str] = &[
+    "phone",
+    "fax",
+    "tel:",
+    "tel.",
+    "mobile",
+    "part no",
+    "part number",
+    "part #",
+    "order",
+    "invoice",
+    "sku",
+    "serial",
+    "model",
+    "ticket",
+];
+
+fn is_other(before: &[u8]) -> bool {
+    let has = |word: &str| crate::decoy::contains_any_case(before, word.as_bytes());
+    OTHERS.iter().any(|w| has(w)) && !has("ssn") && !has("social")
+}
+
 /// Whether a number that begins at `at` is part of something longer.
 fn glued_before(window: Window<'_>, at: usize) -> bool {
     match window.before(at) {
@@ -39,6 +62,7 @@ impl Scan<'_, '_> {
         if !glued_before(self.window, at)
             && !glued_after(self.window, end)?
             && verify("ssn", &self.window.text[at..end])
+            && !is_other(self.window.back(at, 24))
         {
             self.push(rule, rank::FORM, at, end, 0);
         }
@@ -303,4 +327,19 @@ fn phone(window: Window<'_>, at: usize) -> Look<Option<(usize, usize)>> {
     };
     let date = groups == 3 && text.len() == 10 && digits == 8;
     Ok((form && !date && !odd && !glued_after(window, end)?).then_some((start, end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_say_what_they_are() {
+        for text in ["phone ", "Part no ", "part number: ", "invoice #", "SKU: "] {
+            assert!(is_other(text.as_bytes()), "{text}");
+        }
+        for text in ["", "ssn ", "id ", "phone 1, SSN: ", "patient "] {
+            assert!(!is_other(text.as_bytes()), "{text}");
+        }
+    }
 }

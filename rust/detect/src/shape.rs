@@ -9,6 +9,19 @@ use crate::window::{Look, Window};
 /// The longest run an open count such as `alnum{36,}` takes; longer runs are not tokens but data.
 pub(crate) const OPEN: usize = 4096;
 
+/// The shortest body that an ellipsis cuts off.
+const CUT: usize = 10;
+
+/// Whether something that stands for the rest begins at `at`.
+fn is_ellipsis(window: Window<'_>, at: usize) -> Look<bool> {
+    for sign in ["...", "…", "\\u2026", "***", "[...]", "<truncated", "[truncated"] {
+        if window.starts_with(at, sign.as_bytes())? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     /// One of these literals, the longest first.
@@ -254,6 +267,44 @@ impl Shape {
             secret.1 = at;
         }
         Ok(Some(Hit { start, end: at, secret, body: body.unwrap_or(start), short: false }))
+    }
+
+    /// A token of this shape at `start` to which something was glued, or which an ellipsis cuts short: a prefix and a
+    /// body, but not of its length. What is certainly of the token ends where `secret` does.
+    pub(crate) fn altered(&self, window: Window<'_>, start: usize) -> Look<Option<Hit>> {
+        let mut at = start;
+        let mut secret = start;
+        let mut items = self.items.iter();
+        let (set, min) = loop {
+            match items.next() {
+                Some(Item::Literal(words)) => {
+                    let mut word = None;
+                    for w in words {
+                        if window.starts_with(at, w)? {
+                            word = Some(w.len());
+                            break;
+                        }
+                    }
+                    let Some(len) = word else { return Ok(None) };
+                    at += len;
+                }
+                Some(Item::Open) => secret = at,
+                Some(Item::Class { set, min, .. }) if set.is_subset(&class::TOKEN) => break (set, *min),
+                _ => return Ok(None),
+            }
+        };
+        if at - start < 3 || items.any(|i| !matches!(i, Item::Close)) {
+            return Ok(None);
+        }
+        let body = at;
+        let run = window.run(body, set, OPEN)?;
+        let mut end = run;
+        if end - body >= min {
+            end = window.run(body, &class::TOKEN, OPEN)?;
+        } else if end - body < CUT || !is_ellipsis(window, end)? {
+            return Ok(None);
+        }
+        Ok(Some(Hit { start, end, secret: (secret, run), body, short: false }))
     }
 
     /// Writes a token of this shape; `draw(n)` gives a number below `n`.

@@ -65,7 +65,16 @@ impl Scan<'_, '_> {
             if self.prefix(at, first)? {
                 found = true;
                 first = true;
-                let next = self.out.last().map_or(end, |c| c.end).max(at + 1);
+                let mut next = self.out.last().map_or(end, |c| c.end).max(at + 1);
+                // The first letters of another token's prefix may be the last that this one took.
+                if matches!(self.window.text.get(next), Some(b'_' | b'-')) {
+                    for back in 2..=4 {
+                        if next - back > at && self.prefix(next - back, true)? {
+                            next = self.out.last().map_or(end, |c| c.end).max(next);
+                            break;
+                        }
+                    }
+                }
                 at = next + usize::from(matches!(self.window.text.get(next), Some(b'-' | b'_')));
                 last = at + INNER;
             } else {
@@ -109,6 +118,13 @@ impl Scan<'_, '_> {
                 return Ok(true);
             }
         }
+        if first {
+            for (n, _) in engine.index.inside(self.window.text, at) {
+                if self.altered(&engine.index.rules[usize::from(n)], at)? {
+                    return Ok(true);
+                }
+            }
+        }
         Ok(false)
     }
 
@@ -120,8 +136,11 @@ impl Scan<'_, '_> {
             let rule = &engine.index.rules[usize::from(n)];
             let glued = self.window.text[start].is_ascii_alphanumeric();
             if glued && self.window.before(start).is_some_and(|b| b.is_ascii_alphanumeric()) {
-                let escaped = escape_len(self.window, start.saturating_sub(1)) == 1;
-                if !escaped {
+                let before = self.window.back(start, OPEN);
+                let word = &before[before.len() - TOKEN.run_back(before)..];
+                // Behind an escape, or glued to another token.
+                let escaped = escape_len(self.window, start - word.len()) == word.len();
+                if !escaped && (word.len() < RUN || !random::is_random(word)) {
                     continue;
                 }
             }
@@ -166,6 +185,25 @@ impl Scan<'_, '_> {
         }
         self.push_hit(rule.rule, rule.rank, &hit);
         Ok(true)
+    }
+
+    /// A token whose length is not the rule's: something was glued to it, or an ellipsis cuts it short.
+    fn altered(&mut self, rule: &ShapeRule, at: usize) -> Look<bool> {
+        if !rule.secret || !rule.near.is_empty() {
+            return Ok(false);
+        }
+        let Some(hit) = rule.shape.altered(self.window, at)? else { return Ok(false) };
+        // In the midst of encoded data anything may look like a prefix.
+        let data = |b: Option<u8>| b.is_some_and(|b| matches!(b, b'/' | b'+'));
+        if data(self.window.before(hit.start)) || data(self.window.at(hit.end)?) {
+            return Ok(false);
+        }
+        let body = &self.window.text[hit.body..hit.secret.1.min(hit.body + 64)];
+        let found = !decoy::is_stand_in(body) && random::is_random(body);
+        if found {
+            self.push_hit(rule.rule, rule.rank, &Hit { secret: (hit.secret.0, hit.end), ..hit });
+        }
+        Ok(found)
     }
 
     /// Whether one of the rule's words stands before `at`.
@@ -251,7 +289,8 @@ impl Scan<'_, '_> {
                 self.joined(left, 0)?;
             }
         }
-        if !matches!(window.at(end)?, Some(b'\n' | b'\r' | b'\\' | b'.' | b'=' | b'/' | b'+')) {
+        if !matches!(window.at(end)?, Some(b'\n' | b'\r' | b'\\' | b'.' | b'=' | b'/' | b'+' | b'"' | b'\''))
+        {
             return Ok(());
         }
         for at in [start, escaped] {
@@ -316,7 +355,9 @@ pub(crate) fn accepts(rule: &ShapeRule, text: &[u8], hit: &Hit) -> bool {
     let body = &text[hit.body.min(hit.secret.1).max(hit.secret.0)..hit.secret.1];
     if hit.short {
         let prefix = &text[hit.start..hit.body];
-        let named = prefix.len() >= 4 && crate::index::find(prefix, b"://").is_none();
+        let named = (prefix.len() >= 4
+            || prefix.ends_with(b"_") && body.len() >= 12 && random::is_random(body))
+            && crate::index::find(prefix, b"://").is_none();
         return named && rule.near.is_empty() && !decoy::is_blank(body);
     }
     let mut random = rule.random;
@@ -382,6 +423,7 @@ fn after_break(window: Window<'_>, end: usize) -> Look<Option<usize>> {
     let slashes = at - end;
     let broke = match window.at(at)? {
         Some(b'\n') => 1,
+        Some(b'"' | b'\'') if slashes == 0 => return between_literals(window, at),
         Some(b'\r') if window.at(at + 1)? == Some(b'\n') => 2,
         Some(b'n') if slashes > 0 => 1,
         Some(b'r') if slashes > 0 => {
@@ -390,8 +432,16 @@ fn after_break(window: Window<'_>, end: usize) -> Look<Option<usize>> {
         }
         _ => return Ok(None),
     };
-    let next = window.run(at + broke, &ByteSet::of(b" \t"), 64)?;
+    // Indentation, and the signs of quoted mail and of comments.
+    let next = window.run(at + broke, &ByteSet::of(b" \t>#|*"), 64)?;
     Ok(window.at(next)?.filter(|&b| VISIBLE.has(b)).map(|_| next))
+}
+
+/// Where a string goes on in the next literal: `"abc" "def"`, `'abc' + 'def'`, on one line or two.
+fn between_literals(window: Window<'_>, quote: usize) -> Look<Option<usize>> {
+    let next = window.run(quote + 1, &SPACE.or(ByteSet::of(b"+.\\")), 64)?;
+    let joined = next > quote + 1 && window.at(next)? == Some(window.text[quote]);
+    Ok((joined && window.at(next + 1)?.is_some_and(|b| VISIBLE.has(b))).then_some(next + 1))
 }
 
 /// The short run that ends the line before the run at `start`, if nothing else stands between.

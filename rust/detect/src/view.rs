@@ -79,7 +79,7 @@ pub(crate) fn word_back(window: Window<'_>, at: usize) -> usize {
 /// The source text without its signs, and for each sign where the text after it stands in both.
 fn write(source: &[u8]) -> (Vec<u8>, Vec<Step>) {
     let window = Window::inner(source);
-    let special = ByteSet::of(b"\x1b%&\\\xC2\xE2\xEF");
+    let special = ByteSet::of(b"\0\x08\x1b\x7f%&\\\xC2\xCD\xE1\xE2\xEF\xF3");
     let mut view = Vec::with_capacity(source.len());
     let mut steps = vec![Step { view: 0, source: 0, len: 1 }];
     let mut at = 0;
@@ -91,6 +91,11 @@ fn write(source: &[u8]) -> (Vec<u8>, Vec<Step>) {
             break;
         }
         if let Ok(Some(edit)) = edit(window, at) {
+            if source[at] == 8 && view.pop().is_some() {
+                while steps.len() > 1 && steps.last().is_some_and(|s| s.view > view.len()) {
+                    steps.pop();
+                }
+            }
             if let Some(byte) = edit.byte {
                 steps.push(Step { view: view.len(), source: at, len: edit.len });
                 view.push(byte);
@@ -138,6 +143,20 @@ fn edit(window: Window<'_>, at: usize) -> Look<Option<Edit>> {
     };
     match window.text[at] {
         0x1b => terminal(window, at, 1),
+        // A backspace takes the character before it too: see `write`.
+        8 | 0x7f => gone(1),
+        // Every other byte, as in UTF-16; elsewhere it ends what stands before it.
+        0 => {
+            let wide = at >= 2 && window.text[at - 2] == 0 || window.at(at + 2)? == Some(0);
+            if wide { gone(1) } else { Ok(None) }
+        }
+        // U+034F, U+180E, and the tags of U+E0000
+        0xCD if window.at(at + 1)? == Some(0x8F) => gone(2),
+        0xE1 if window.starts_with(at, b"\xE1\xA0\x8E")? => gone(3),
+        0xF3 if window.starts_with(at, b"\xF3\xA0")? => match window.at(at + 2)? {
+            Some(0x80 | 0x81) if window.at(at + 3)?.is_some() => gone(4),
+            _ => Ok(None),
+        },
         0xC2 => {
             if window.at(at + 1)? == Some(0xAD) {
                 gone(2)

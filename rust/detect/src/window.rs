@@ -21,11 +21,16 @@ pub(crate) struct Window<'a> {
     pub(crate) offset: usize,
     /// The end is the end of the input, where a token may have been cut short.
     pub(crate) last: bool,
+    /// A candidate waits for the rest of its line, where a comment may allow it.
+    pub(crate) lines: bool,
 }
+
+/// How far behind a value a comment may stand that allows it.
+const COMMENT: usize = 1024;
 
 impl<'a> Window<'a> {
     pub(crate) fn whole(text: &'a [u8]) -> Self {
-        Self { text, ended: true, offset: 0, last: true }
+        Self { text, ended: true, offset: 0, last: true, lines: false }
     }
 
     /// A text that was taken out of another one.
@@ -77,6 +82,16 @@ impl<'a> Window<'a> {
         let here = self.text.get(at..end).unwrap_or_default();
         let n = set.run(here);
         if n == here.len() && n < max && !self.ended { Err(Cut) } else { Ok(at + n) }
+    }
+
+    /// Where the line that goes on at `at` ends, as far as it is looked at.
+    pub(crate) fn line_end(&self, at: usize) -> Look<usize> {
+        let most = self.text.len().min(at + COMMENT);
+        match memchr::memchr(b'\n', &self.text[at..most]) {
+            Some(i) => Ok(at + i),
+            None if self.ended || most == at + COMMENT => Ok(most),
+            None => Err(Cut),
+        }
     }
 
     /// The byte before `at`, `None` at the beginning of the text.

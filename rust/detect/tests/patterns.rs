@@ -362,3 +362,19 @@ proptest! {
         }
     }
 }
+
+/// Go's `\Q…\E` stands for its text, inside a class too.
+#[test]
+fn quoted_text_of_go() {
+    let rules = r"
+        [[rules]]
+        id = 'quoted'
+        regex = '\Qk(1).\E[\Q-]\E0-9a-f]{8}'
+        keywords = ['k(1)']
+    ";
+    let policy = Policy { rule_files: vec![("q.toml".into(), rules.into())], ..Policy::default() };
+    let detector = Detector::new(&policy).unwrap();
+    assert!(detector.warnings().is_empty(), "{:?}", detector.warnings());
+    assert_eq!(detector.scan(b"x k(1).-]1234ab y").len(), 1);
+    assert!(detector.scan(b"x k111.-]1234ab y k(1)").is_empty());
+}

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../detect/tests/cases/mod.rs"]
+mod cases;
+
 use std::sync::{Arc, LazyLock};
 
-use ctxproto_redact::detect::{Detector, Pii, Policy};
+use ctxproto_redact::detect::{Allow, Detector, Pii, Policy};
 use ctxproto_redact::{Format, Options, Redactor};
 use proptest::prelude::*;
 
@@ -14,6 +17,12 @@ static REDACTORS: LazyLock<Vec<Arc<Redactor>>> = LazyLock::new(|| {
         Policy::default(),
         Policy { pii: Pii::All, known_values: known, ..Policy::default() },
         Policy { rule_files: vec![("patterns.toml".into(), PATTERNS.into())], ..Policy::default() },
+        Policy {
+            allow: Allow { inline: true, ..Allow::default() },
+            known_values: vec![("SECRET".to_owned(), b"correct horse battery".to_vec())],
+            rule_files: vec![("patterns.toml".into(), PATTERNS.into())],
+            ..Policy::default()
+        },
     ]
     .iter()
     .map(|policy| Arc::new(Redactor::new(Arc::new(Detector::new(policy).unwrap()), Options::default())))
@@ -119,6 +128,32 @@ fn fragment() -> impl Strategy<Value = String> {
         "hunter2",
         "machine x login y ",
         "PuTTY-User-Key-File-2: x\nPrivate-Lines: 1\n",
+        "# ctxproto:allow\n",
+        " // gitleaks:allow",
+        "mysql ",
+        " -p",
+        " -u ",
+        "curl ",
+        "echo ",
+        " | docker login --password-stdin",
+        "- name: ",
+        "DB_PASSWORD",
+        "value",
+        "\n  ",
+        "- ",
+        "|",
+        "user,password\n",
+        " is ",
+        "密码",
+        "：",
+        "пароль",
+        "IDENTIFIED BY ",
+        "&str",
+        "<property name=\"password\">",
+        "<value>",
+        "ENV ",
+        "Tr0ub4dor",
+        "auth=(",
     ])
     .prop_map(str::to_owned);
     prop_oneof![
@@ -151,6 +186,62 @@ fn streamed(redactor: &Arc<Redactor>, text: &[u8], cuts: &[usize]) -> Outcome {
     }
     stream.finish(&mut out);
     (out, stream.take_findings().iter().map(|f| (f.start, f.end, f.rule, f.line)).collect())
+}
+
+/// Every notation of the detector's own tests, cut at every place.
+#[test]
+fn notations_in_pieces() {
+    for notation in cases::NOTATIONS {
+        for template in notation.found.iter().chain(notation.kept) {
+            let case = cases::draw(template, 1);
+            let (output, _) = in_pieces(&case.text);
+            assert!(case.values.iter().all(|v| !output.contains(&case.text[v.0..v.1])), "{template:?}");
+        }
+    }
+}
+
+/// Tokens that came to harm, cut at every place.
+#[test]
+fn damage_in_pieces() {
+    for (_, damage) in cases::damage::DAMAGES {
+        for (token, _) in cases::damage::tokens(1) {
+            in_pieces(&damage(&token));
+        }
+    }
+}
+
+/// The redaction of a text, which is that of the text cut at any place and at every place.
+fn in_pieces(text: &str) -> (String, Outcome) {
+    let redactor = &REDACTORS[0];
+    let want = whole(redactor, text.as_bytes());
+    let pieces = (0..=text.len()).map(|cut| vec![cut]).chain([(0..text.len()).collect()]);
+    for cuts in pieces {
+        assert_eq!(streamed(redactor, text.as_bytes(), &cuts), want, "cut at {cuts:?} of {text:?}");
+    }
+    (String::from_utf8_lossy(&want.0).into_owned(), want)
+}
+
+/// A comment that allows a value may come later than the value, and long after it none is waited for.
+#[test]
+fn allowed_in_pieces() {
+    let redactor = &REDACTORS[3];
+    let value = cases::draw("{t}", 1).text;
+    for (text, allowed) in [
+        (format!("token = {value} # ctxproto:allow\nnext"), true),
+        (format!("token = \"{value}\", \"x\" // gitleaks:allow"), true),
+        (format!("token: {value}\n# ctxproto:allow\n"), false),
+        ("a correct horse battery # ctxproto:allow\nb correct horse battery".to_owned(), false),
+        (format!("token:\n  {value} # ctxproto:allow\n"), true),
+        (format!("token = {value}{}# ctxproto:allow\n", " ".repeat(900)), true),
+        (format!("token = {value}{}# ctxproto:allow\n", " ".repeat(1100)), false),
+    ] {
+        let want = whole(redactor, text.as_bytes());
+        assert_eq!(want.1.is_empty(), allowed, "{text}");
+        let pieces = (0..=text.len()).map(|cut| vec![cut]).chain([(0..text.len()).collect()]);
+        for cuts in pieces {
+            assert_eq!(streamed(redactor, text.as_bytes(), &cuts), want, "cut at {cuts:?} of {text}");
+        }
+    }
 }
 
 proptest! {

@@ -1,0 +1,102 @@
+//! Tables: the values of a column whose head is the name of a secret.
+//!
+//! Anchored at the head, a check may follow so many bytes and no more: the rows beyond are not looked at.
+
+use crate::assign::{BLANK, NAME, QUOTES, Sign, Value, not};
+use crate::chosen;
+use crate::class::ByteSet;
+use crate::engine::Scan;
+use crate::keys::Kind;
+use crate::window::Look;
+
+/// How far a table is followed.
+const TABLE: usize = 16 * 1024;
+const ROW: usize = 1024;
+/// What heads of columns are made of.
+const HEAD: ByteSet = NAME.or(QUOTES).or(BLANK);
+
+impl Scan<'_, '_> {
+    /// The name from `start` to `end` may head a column: the cells below it.
+    pub(crate) fn column(&mut self, kind: Kind, start: usize, end: usize) -> Look<()> {
+        let window = self.window;
+        let padded = window.run(window.run(end, &QUOTES, 1)?, &BLANK.or(ByteSet::of(b"\r")), 64)?;
+        let after = window.at(padded)?;
+        let before = window.back(start, ROW);
+        let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
+        let lead = line.len() - QUOTES.or(ByteSet::of(b" ")).run_back(line);
+        let sign = match (line[..lead].last(), after) {
+            (Some(&b), _) | (None, Some(b)) if SIGNS.has(b) => b,
+            // A tab is also a blank.
+            (None, Some(_)) if window.text[end..padded].contains(&b'\t') => b'\t',
+            _ => return Ok(()),
+        };
+        // Code has lists of names too, but indented, or with blanks and a sign at the end.
+        let heads = ByteSet::of(&[sign]).or(if sign == b'|' { HEAD } else { NAME.or(QUOTES) });
+        if heads.run(line) < line.len() {
+            return Ok(());
+        }
+        let cell = line.iter().filter(|&&b| b == sign).count();
+        let line_end = window.run(end, &not(b"\n"), ROW)?;
+        let rest = &window.text[end..line_end];
+        let rest = rest.strip_suffix(b"\r").unwrap_or(rest);
+        if heads.run(rest) < rest.len()
+            || sign != b'|' && (rest.ends_with(&[sign]) || line.starts_with(&[sign]))
+        {
+            return Ok(());
+        }
+        let cells = cell + rest.iter().filter(|&&b| b == sign).count();
+        if cells == 0 || window.at(line_end)?.is_none() {
+            return Ok(());
+        }
+        let mut at = line_end + 1;
+        while at - line_end < TABLE {
+            let stop = window.run(at, &not(b"\n"), ROW)?;
+            let row = &window.text[at..stop];
+            let rule = row.iter().all(|b| matches!(b, b'-' | b'+' | b'|' | b':' | b' ' | b'\r'));
+            if !rule {
+                let Some(value) = nth(row, sign, cell, cells) else { break };
+                let value = Value { start: at + value.start, end: at + value.end, ..value };
+                let text = &window.text[value.start..value.end];
+                if kind != Kind::Password || chosen::may_be(text) || sign == b',' && value.quoted {
+                    self.judge(kind, Sign::Assign, value);
+                }
+            } else if row.is_empty() || row == b"\r" {
+                break;
+            }
+            if window.at(stop)? != Some(b'\n') {
+                break;
+            }
+            at = stop + 1;
+        }
+        Ok(())
+    }
+}
+
+/// What may stand between cells.
+const SIGNS: ByteSet = ByteSet::of(b",;|\t");
+
+/// The cell number `wanted` of a row, if it has as many signs as its head; quotes may hold signs.
+fn nth(row: &[u8], sign: u8, wanted: usize, signs: usize) -> Option<Value> {
+    let (mut n, mut start, mut quoted) = (0, 0, false);
+    let mut found = None;
+    for (i, &b) in row.iter().chain([&sign]).enumerate() {
+        if b == b'"' {
+            quoted = !quoted;
+        } else if b == sign && (!quoted || i == row.len()) {
+            if n == wanted {
+                found = Some((start, i));
+            }
+            n += 1;
+            start = i + 1;
+        }
+    }
+    let (start, end) = found.filter(|_| n == signs + 1)?;
+    let cell = &row[start..end];
+    let lead = BLANK.run(cell);
+    let tail = BLANK.or(ByteSet::of(b"\r")).run_back(&cell[lead..]);
+    let cell = &cell[lead..cell.len() - tail];
+    let quoted = cell.len() >= 2 && cell.starts_with(b"\"") && cell.ends_with(b"\"");
+    let inner = usize::from(quoted);
+    let value = Value { start: start + lead + inner, end: start + lead + cell.len() - inner, quoted };
+    (value.start < value.end).then_some(value)
+}
