@@ -5,9 +5,11 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from ctxproto.cli import usage
 
-@click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+
+@click.command("completion", cls=usage.Command)
+@click.argument("shell", type=usage.OneOf(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     r"""Prints a completion script.
 

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ctxproto.cli import FAILED, USAGE, options, output
-from ctxproto.errors import ConfigError
+from ctxproto.cli import FAILED, USAGE, options, output, usage
+from ctxproto.errors import ConfigError, nearest
+from ctxproto.tools.redact import shown_path
 
 if TYPE_CHECKING:
     from ctxproto import Rule
 
 
-@click.group("rules")
+@click.group("rules", cls=usage.Group)
 def command() -> None:
     """Lists, shows, checks and tests the rules."""
 
@@ -45,11 +46,8 @@ def show(rule: str, config_path: str | None, no_config: bool, **given: Any) -> N
     rules = options.resolve(config_path, no_config, given).redactor().rules
     shown = [one for one in rules if rule in (one.id, one.label)]
     if not shown:
-        import difflib
-
-        near = difflib.get_close_matches(rule, [one.id for one in rules], n=1)
-        hint = f"; did you mean {near[0]}?" if near else "; see ctxproto rules list"
-        raise ConfigError(f"there is no active rule {output.printable(rule)}{hint}")
+        near = nearest(rule, [name for one in rules for name in (one.id, one.label)])
+        raise ConfigError(f"there is no such active rule{near or '; see ctxproto rules list'}")
     for one in shown:
         for key, value in _fields(one).items():
             for line in value if isinstance(value, list) else [value]:
@@ -78,7 +76,7 @@ def check(files: tuple[str, ...]) -> int:
             output.warning(sentence)
             status = status or FAILED
         left_out = f", {output.count(len(redactor.warnings), 'warning')}" if redactor.warnings else ""
-        click.echo(f"{output.name(file)}: {output.count(len(redactor.rules), 'rule')}{left_out}")
+        click.echo(f"{shown_path(file)}: {output.count(len(redactor.rules), 'rule')}{left_out}")
     return status
 
 

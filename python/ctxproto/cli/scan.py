@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ctxproto.cli import FAILED, FOUND, baseline, inputs, options, output, run, sarif
+from ctxproto.cli import FAILED, FOUND, baseline, inputs, options, output, run, sarif, usage
 
 if TYPE_CHECKING:
     from typing import Self
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ctxproto import Finding
 
 
-@click.command("scan")
+@click.command("scan", cls=usage.Command)
 @click.argument("paths", metavar="[PATH ...|-]", nargs=-1)
 @click.option(
     "--output-format",
-    type=click.Choice(["text", "json", "jsonl", "sarif"]),
+    type=usage.OneOf(["text", "json", "jsonl", "sarif"]),
     default="text",
     show_default=True,
     help="How findings are written.",
@@ -76,7 +76,7 @@ def command(
                 account.add_inputs(found)
                 jobs: list[run.Job] = [(path, "scan", None) for path in found.files]
                 run.files(account, jobs, settings, options.DETAILS, each)
-            account.complete = True
+            account.ended = True
             if output_format == "json":
                 writer.document(account.document("scan"))
             elif output_format == "sarif":
@@ -130,7 +130,7 @@ def _summary(account: run.Account, old: int) -> None:
         parts.append(f"{old:,} known from the baseline")
     parts += [f"{account.number(status)} {status}" for status in ("skipped", "failed") if account.number(status)]
     size = sum(entry.bytes_text for entry in account.entries)
-    begin = "scanned" if account.complete else "stopped after"
+    begin = "scanned" if account.ended else "stopped after"
     done = account.number("clean", "found")
     output.info(f"{begin} {output.count(done, 'input')} ({output.size(size)}): {', '.join(parts)}")
     output.table(account.by_label())
