@@ -22,11 +22,11 @@ if TYPE_CHECKING:
         ({"pii": 1}, "pii is a list of str, not an int"),
         ({"pii": ["EMAIL", 2]}, "pii[1] is a str, not an int"),
         (
-            {"pii": ["email"]},
+            {"pii": ["mails"]},
             "pii[0] is the label or the id of a rule for personal data, not this str of 5 characters; ",
         ),
         ({"pii": ["e_mail", "iban"]}, "pii[0] is the label or the id"),
-        ({"pii": ["EMAIL", "iban"]}, "did you mean IBAN?"),
+        ({"pii": ["EMAIL", "Iban"]}, "pii[1] is the label"),
         ({"allow": {"values": []}}, "allow is an Allow, not a dict"),
         ({"allow": Allow(values="abc")}, "allow.values is a list of str or bytes, not a str of 3 characters"),
         ({"allow": Allow(values=[1])}, "allow.values[0] is str or bytes, not an int"),  # type: ignore[list-item]
