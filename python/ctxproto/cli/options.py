@@ -144,7 +144,7 @@ class Settings:
         from ctxproto.tools.redact import check_key
 
         if key is None and (given := os.environ.get(_KEY)) is not None:
-            key = check_key(_KEY, given)
+            key = check_key(_KEY, _bytes(given))
         known = known_values_from_env() if self["known_env"] else {}
         redactor = Redactor(
             rules=self["rules"],
