@@ -41,7 +41,12 @@ _DEFAULTS: dict[str, Any] = {
 _LISTS = tuple(key for key, value in _DEFAULTS.items() if value == [])
 
 _CONFIG = [
-    click.option("--config", "config_path", metavar="FILE", help="Take settings from FILE instead of searching."),
+    click.option(
+        "--config",
+        "config_path",
+        metavar="FILE",
+        help="Take settings from FILE instead of the nearest ctxproto.toml or pyproject.toml.",
+    ),
     click.option("--no-config", is_flag=True, help="Take no settings from any file."),
 ]
 _POLICY = [
@@ -51,13 +56,19 @@ _POLICY = [
         metavar="SET",
         help="Personal data: dangerous (default: card, SSN, IBAN), all, none, or labels like EMAIL,PHONE.",
     ),
-    click.option("--allow", "allow_values", metavar="VALUE", multiple=True, help="Leave this very value alone."),
+    click.option(
+        "--allow",
+        "allow_values",
+        metavar="VALUE",
+        multiple=True,
+        help="Leave this very value alone. (Shells keep a history: a settings file does not.)",
+    ),
     click.option(
         "--allow-pattern",
         "allow_patterns",
         metavar="REGEX",
         multiple=True,
-        help="Leave values that match alone.",
+        help="Leave the values that match from end to end alone.",
     ),
     click.option(
         "--allow-rule",
@@ -76,14 +87,19 @@ _POLICY = [
     ),
 ]
 _WORK = [
-    click.option("--format", type=usage.OneOf(["auto", "text", "json", "jsonl"]), help="How the inputs are laid out."),
+    click.option(
+        "--format",
+        type=usage.OneOf(["auto", "text", "json", "jsonl"]),
+        help="How the inputs are laid out.  [default: auto, by their beginning]",
+    ),
     click.option("--threads", type=usage.WholeNumber(1, 1024), help="Files at a time.  [default: one for each CPU]"),
 ]
 _PLACEHOLDER = [
     click.option(
         "--placeholder",
         type=usage.OneOf(["label", "mask", "partial", "hash"]),
-        help="What stands for a value; hash is keyed with CTXPROTO_KEY from the environment.",
+        help="What stands for a value: [LABEL:REDACTED] (default), ********, the public prefix and ********, or "
+        "[LABEL:3f9a12c4], keyed with CTXPROTO_KEY from the environment.",
     ),
 ]
 

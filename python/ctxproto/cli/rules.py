@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group("rules", cls=usage.Group)
 def command() -> None:
-    """Lists, shows, checks and tests the rules."""
+    """Lists, shows, checks and tests the rules: what is looked for."""
 
 
 @command.command("list")
@@ -58,7 +58,9 @@ def show(rule: str, config_path: str | None, no_config: bool, **given: Any) -> N
 @command.command("check")
 @click.argument("files", metavar="FILE ...", nargs=-1, required=True)
 def check(files: tuple[str, ...]) -> int:
-    """Checks rule files, ours or gitleaks': says what cannot be compiled or honoured.
+    """Checks rule files, ours or gitleaks'.
+
+    Says what cannot be compiled or honoured.
 
     Exits with 0 when all of it is understood, 2 when a file cannot be used, 3 when parts of it are left out.
     """
@@ -83,7 +85,10 @@ def check(files: tuple[str, ...]) -> int:
 @command.command("test")
 @options.policy_options
 def test(config_path: str | None, no_config: bool, **given: Any) -> int:  # noqa: FBT001
-    """Tests each active rule against its own generated examples and near misses."""
+    """Tests the active rules.
+
+    Each is held against examples and near misses that are generated from its own form. Exits with 3 when one fails.
+    """
     from ctxproto import _core
 
     redactor = options.resolve(config_path, no_config, given).redactor()

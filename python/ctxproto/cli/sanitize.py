@@ -38,8 +38,16 @@ def command(
     """Replaces secrets and personal data in files, directories, patterns or a pipe.
 
     A single file, or standard input, goes to standard output unless -o or --in-place says otherwise. gzip and
-    zstd are recognised and kept. Binary files and links are skipped. An output appears whole or not at all.
-    """
+    zstd are recognised and kept. Links in directories are skipped, and so is binary data (a NUL near the beginning);
+    binary data that should go to standard output is an error instead. An output file appears whole or not at all.
+
+    \b
+    ctxproto sanitize logs/ -o clean/ --report report.json
+    ctxproto sanitize --in-place 'logs/**/*.log'
+    kubectl logs app | ctxproto sanitize > app.log
+
+    Exits with 0 when all of it is done, whatever was found, 2 on wrong usage, 3 when some inputs failed.
+    """  # noqa: D301 - click wants the character
     paths = paths or inputs.default()
     settings = options.resolve(config_path, no_config, given)
     report_path = Path(report) if report is not None else None

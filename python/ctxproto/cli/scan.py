@@ -46,10 +46,17 @@ def command(
 ) -> int:
     """Finds secrets and personal data in files, directories, patterns or a pipe; changes nothing.
 
-    Exits with 0 when nothing was found, 1 when something was, 3 when some inputs could not be read. A
-    finding names its rule and place, never its value; fingerprints are comparable between runs that use
-    one baseline or one CTXPROTO_KEY.
-    """
+    A finding names its rule and place, never its value; fingerprints are comparable between runs that use
+    one baseline or one CTXPROTO_KEY. Binary data and links in directories are skipped, and said so.
+
+    \b
+    ctxproto scan .
+    ctxproto scan . --write-baseline known.json
+    ctxproto scan . --baseline known.json --output-format sarif -o found.sarif
+
+    Exits with 0 when nothing was found, 1 when something was, 2 on wrong usage, 3 when some inputs could not be
+    read, whatever was found in the others. In JSON, "complete" says that none failed and nothing stopped the run.
+    """  # noqa: D301 - click wants the character
     paths = paths or inputs.default()
     inputs.check(paths)
     settings = options.resolve(config_path, no_config, given)
