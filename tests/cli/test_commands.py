@@ -44,7 +44,8 @@ def test_completion_scripts(cli: Cli, shell: str) -> None:
     assert "_CTXPROTO_COMPLETE" in script
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=script.encode(), check=True)
-    assert "tcsh" in cli("completion", "tcsh", code=2).err
+    assert "it is one of bash, zsh, fish, not a str of 4" in cli("completion", "tcsh", code=2).err
+    assert "eval" in cli("completion", "--help").text
 
 
 def test_completion_itself(cli: Cli) -> None:

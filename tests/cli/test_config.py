@@ -62,7 +62,7 @@ def test_rule_files_are_relative_to_the_file_that_names_them(cli: Cli) -> None:
     ("text", "message"),
     [
         ('placeholdr = "mask"', "line 1: there is no such key; did you mean placeholder?"),
-        ("[alow]\nkeys = []", "ctxproto.toml, line 1: there is no such key; did you mean"),
+        ("[alow]\nkeys = []", "ctxproto.toml, line 1: there is no such key; the keys are rules,"),
         ("[allow]\nvalue = []", "line 2: there is no such key; did you mean allow.values?"),
         ("zzz = 1", "the keys are rules, pii,"),
         ('placeholder = "vault"', "placeholder is one of label, mask, partial, hash"),

@@ -135,8 +135,8 @@ fn text(random: &mut Random) -> Vec<u8> {
     text
 }
 
-/// Text without quotes: an assignment whose quote is opened in a string of JSON and not closed there is another matter
-/// (see `an_open_quote_ends_with_its_string`).
+/// Text without quotes, or names before which one may stand: an assignment whose quote is opened in a string of JSON and
+/// not closed there is another matter (see `an_open_quote_ends_with_its_string`).
 fn words(random: &mut Random) -> Vec<u8> {
     let mut text = vec![];
     for _ in 0..random.below(12) {
