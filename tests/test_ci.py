@@ -68,7 +68,7 @@ def test_missing_prerequisites_are_named(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert "Rust 1.88 or newer is needed, rustc is 1.70.0" in done.stderr
+    assert "Rust 1.89 or newer is needed, rustc is 1.70.0" in done.stderr
     assert "Python 3.11 or newer is needed, 'python3' is 3.9" in done.stderr
     assert "no C compiler found" in done.stderr
     subprocess.run(["sh", str(ROOT / "ci/prerequisites.sh")], env=dict(os.environ), check=True)

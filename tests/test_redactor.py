@@ -241,7 +241,7 @@ def test_one_text_is_not_many() -> None:
 
 
 def test_unknown_format() -> None:
-    with pytest.raises(InputError, match="auto, text, json, jsonl"):
+    with pytest.raises(ctxproto.ConfigError, match="auto, text, json, jsonl"):
         REDACTOR.redact("x", format="yaml")  # type: ignore[call-overload]
 
 

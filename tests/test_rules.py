@@ -23,7 +23,7 @@ def test_examples_are_found_and_the_same_each_time() -> None:
         assert example is not None
         assert redactor.redact(b"x " + example + b" y").text == b"x [GITHUB_TOKEN:REDACTED] y"
     assert _core._rule_example(redactor, "private-key", 3) is None
-    with pytest.raises(InputError, match="no rule nothing"):
+    with pytest.raises(InputError, match="no rule of that id"):
         _core._rule_example(redactor, "nothing", 1)
 
 

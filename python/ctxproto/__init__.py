@@ -8,6 +8,7 @@ False
 from ctxproto import _core
 from ctxproto.errors import (
     ConfigError,
+    ConfigTypeError,
     CtxprotoError,
     InputError,
     InputTypeError,
@@ -30,6 +31,7 @@ from ctxproto.tools.redact import Allow, Redactor, known_values_from_env, redact
 __all__ = [
     "Allow",
     "ConfigError",
+    "ConfigTypeError",
     "CtxprotoError",
     "Finding",
     "InputError",

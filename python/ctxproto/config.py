@@ -1,21 +1,22 @@
 """Settings in a file: `ctxproto.toml`, or `[tool.ctxproto]` in `pyproject.toml`.
 
 The file in the nearest parent directory wins, whole: files are not merged. Every key is checked; one
-that does not exist is an error that names the file, the key and the key that was probably meant.
+that does not exist is an error that names the file, the line and the key that was probably meant, and one with a
+wrong value names the key and what it may be. What stands in the file is not repeated: it may be a secret.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ctxproto.errors import ConfigError
+from ctxproto.errors import ConfigError, nearest, shown
+from ctxproto.tools.redact import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 __all__ = ["KEYS", "Config", "find", "load"]
@@ -45,7 +46,7 @@ def find(start: Path) -> Path | None:
         if own.is_file():
             return own
         project = directory / "pyproject.toml"
-        if project.is_file() and _table(project, _parse(project)) is not None:
+        if project.is_file() and _table(project, _parse(project, _read(project))) is not None:
             return project
     return None
 
@@ -56,33 +57,46 @@ def load(path: Path) -> Config:
     Raises:
         ConfigError: The file cannot be read or holds something that is not a setting.
     """
-    table = _table(path, _parse(path))
+    text = _read(path)
+    table = _table(path, _parse(path, text))
     if table is None:
-        raise ConfigError(f"{path} has no table [tool.ctxproto]")
+        raise ConfigError(f"{shown_path(path)} has no table [tool.ctxproto]")
     values: dict[str, Any] = {}
     for key, value in _flat(table):
         check = KEYS.get(key)
         if check is None:
-            raise ConfigError(_unknown(path, key))
-        try:
-            values[key] = check(value)
-        except ValueError as error:
-            raise ConfigError(f"{path}: {key} {error}") from None
+            near = nearest(key, KEYS) or f"; the keys are {', '.join(KEYS)}"
+            raise ConfigError(f"{_place(path, text, key)}: there is no such key{near}")
+        if (takes := check(value)) is not None:
+            raise ConfigError(f"{shown_path(path)}: {key} is {takes}, not {shown(value)}")
+        values[key] = value
     if "rules" in values:
         # Relative to the file that names them, wherever the command runs.
         values["rules"] = [str(path.parent / rule) for rule in values["rules"]]
     return Config(values, path)
 
 
-def _parse(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> str:
+    # Raised outside of the handlers: the errors caught there carry the path, or what the file holds.
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+        reason = error.strerror or "it cannot be read"
     except UnicodeDecodeError:
-        raise ConfigError(f"cannot read {path}: it is not UTF-8") from None
+        reason = "it is not UTF-8"
+    except ValueError:
+        reason = "this is no path"
+    raise ConfigError(f"cannot read {shown_path(path)}: {reason}")
+
+
+def _parse(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not valid TOML: {_without_text(str(error))}") from None
+        reason = _without_text(str(error))
+    except RecursionError:
+        reason = "it is nested too deep"
+    raise ConfigError(f"{shown_path(path)} is not valid TOML: {reason}")
 
 
 def _without_text(message: str) -> str:
@@ -91,13 +105,23 @@ def _without_text(message: str) -> str:
     return f"syntax error {place.group()}" if place else "syntax error"
 
 
+def _place(path: Path, text: str, key: str) -> str:
+    """The file, and the line on which `key` seems to stand."""
+    name = key.rpartition(".")[2]
+    for number, line in enumerate(text.splitlines(), 1):
+        before = line.partition("=")[0].strip(" \t[]\"'")
+        if before == key or before.rpartition(".")[2].strip(" \t\"'") == name:
+            return f"{shown_path(path)}, line {number}"
+    return shown_path(path)
+
+
 def _table(path: Path, document: dict[str, Any]) -> dict[str, Any] | None:
     if path.name != "pyproject.toml":
         return document
     tool = document.get("tool", {})
     table = tool.get("ctxproto") if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):
-        raise ConfigError(f"{path}: tool.ctxproto is a table")
+        raise ConfigError(f"{shown_path(path)}: tool.ctxproto is a table")
     return table
 
 
@@ -111,57 +135,40 @@ def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     return pairs
 
 
-def _unknown(path: Path, key: str) -> str:
-    near = difflib.get_close_matches(key, KEYS, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"the keys are {', '.join(KEYS)}"
-    return f"{path}: there is no key {key}; {hint}"
+# Each tells what a value should be, or None when it is that.
 
 
-def _strings(value: object) -> list[str]:
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return value
-    raise ValueError("is a list of strings")
+def _strings(value: object) -> str | None:
+    fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return None if fits else "a list of strings"
 
 
-def _pii(value: object) -> str | list[str]:
-    if isinstance(value, str) and value in _PII_SETS:
-        return value
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return value
-    raise ValueError(f"is one of {', '.join(_PII_SETS)}, or a list of labels")
+def _pii(value: object) -> str | None:
+    if (isinstance(value, str) and value in _PII_SETS) or _strings(value) is None:
+        return None
+    return f"one of {', '.join(_PII_SETS)}, or a list of labels"
 
 
-def _placeholder(value: object) -> str:
-    if isinstance(value, str) and value in _PLACEHOLDERS:
-        return value
-    raise ValueError(f"is one of {', '.join(_PLACEHOLDERS)}")
+def _one_of(choices: Sequence[str]) -> Callable[[object], str | None]:
+    return lambda value: None if isinstance(value, str) and value in choices else f"one of {', '.join(choices)}"
 
 
-def _format(value: object) -> str:
-    if isinstance(value, str) and value in _FORMATS:
-        return value
-    raise ValueError(f"is one of {', '.join(_FORMATS)}")
+def _flag(value: object) -> str | None:
+    return None if isinstance(value, bool) else "true or false"
 
 
-def _flag(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise ValueError("is true or false")
-
-
-def _threads(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1024:
-        return value
-    raise ValueError("is a whole number from 1 to 1024")
+def _threads(value: object) -> str | None:
+    fits = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1024
+    return None if fits else "a whole number from 1 to 1024"
 
 
 _TABLES = ("allow",)
 
-KEYS = {
+KEYS: dict[str, Callable[[object], str | None]] = {
     "rules": _strings,
     "pii": _pii,
-    "placeholder": _placeholder,
-    "format": _format,
+    "placeholder": _one_of(_PLACEHOLDERS),
+    "format": _one_of(_FORMATS),
     "threads": _threads,
     "known_env": _flag,
     "allow.values": _strings,
@@ -169,4 +176,4 @@ KEYS = {
     "allow.rules": _strings,
     "allow.keys": _strings,
 }
-"""Every setting, and how its value is checked."""
+"""Every setting, and the check of its value."""

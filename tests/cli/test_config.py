@@ -61,9 +61,9 @@ def test_rule_files_are_relative_to_the_file_that_names_them(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('placeholdr = "mask"', "there is no key placeholdr; did you mean placeholder?"),
-        ("[alow]\nkeys = []", "there is no key alow"),
-        ("[allow]\nvalue = []", "there is no key allow.value; did you mean allow.values?"),
+        ('placeholdr = "mask"', "line 1: there is no such key; did you mean placeholder?"),
+        ("[alow]\nkeys = []", "ctxproto.toml, line 1: there is no such key; the keys are rules,"),
+        ("[allow]\nvalue = []", "line 2: there is no such key; did you mean allow.values?"),
         ("zzz = 1", "the keys are rules, pii,"),
         ('placeholder = "vault"', "placeholder is one of label, mask, partial, hash"),
         ("threads = 0", "threads is a whole number from 1 to 1024"),
@@ -72,7 +72,7 @@ def test_rule_files_are_relative_to_the_file_that_names_them(cli: Cli) -> None:
         ('rules = "x"', "rules is a list of strings"),
         ("known_env = 1", "known_env is true or false"),
         ('format = "xml"', "format is one of auto, text, json, jsonl"),
-        ("allow = 1", "there is no key allow"),
+        ("allow = 1", "line 1: there is no such key"),
         ("= 1", "is not valid TOML: syntax error (at line 1, column 1)"),
     ],
 )

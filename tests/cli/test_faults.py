@@ -51,7 +51,7 @@ def test_bad_inputs_fail_alone_and_the_status_says_so(cli: Cli, token: Tokens) -
     assert "6 failed" in result.err
     report = json.loads((cli.cwd / "r.json").read_text())
     assert report["summary"]["failed"] == 6
-    assert report["complete"] is True
+    assert (report["complete"], report["stopped"]) == (False, False)
 
 
 def test_half_a_gzip_never_becomes_a_whole_one(cli: Cli) -> None:
@@ -206,7 +206,7 @@ def test_an_interrupt_ends_with_130_and_keeps_what_is_done(cli: Cli, token: Toke
     assert b"stopped after 1 input" in err
     assert b"Traceback" not in err
     assert files(cli.cwd / "out") == {"a": PLACEHOLDER.encode()}
-    assert json.loads((cli.cwd / "r.json").read_text())["complete"] is False
+    assert json.loads((cli.cwd / "r.json").read_text())["stopped"] is True
 
 
 def test_the_output_is_never_the_input_by_accident(cli: Cli, token: Tokens) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctxproto import __version__
+from ctxproto.cli import usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ class ReaderGone(Exception):  # noqa: N818
     """Whoever read the output has seen enough: not an error."""
 
 
-class _Commands(click.Group):
+class _Commands(usage.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
@@ -52,17 +53,6 @@ class _Commands(click.Group):
         module = importlib.import_module(f"ctxproto.cli.{_COMMANDS[cmd_name][0]}")
         command: click.Command = module.command
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; the commands are {', '.join(_COMMANDS)}"
-            ctx.fail(f"there is no command {args[0]}{hint}")
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
@@ -121,7 +111,22 @@ def _run(args: Sequence[str] | None) -> int:
     except ConfigError as error:
         output.error(str(error))
         return USAGE
-    except (CtxprotoError, OSError) as error:
+    except CtxprotoError as error:
         output.error(str(error))
         return FAILED
+    except OSError as error:
+        # Our own have a message; the system's would add the file's name.
+        output.error(error.strerror or str(error))
+        return FAILED
+    except Exception as error:  # noqa: BLE001 - a traceback would show what the error quotes
+        output.error(f"bug in ctxproto ({_origin(error)}): please report it")
+        return FAILED
     return status if isinstance(status, int) else 0
+
+
+def _origin(error: Exception) -> str:
+    """What kind of error it is and where it began, without its message."""
+    import traceback
+
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} at {os.path.basename(frame.filename)}:{frame.lineno}"  # noqa: PTH119

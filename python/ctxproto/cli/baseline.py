@@ -13,8 +13,9 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxproto.cli import output, run
+from ctxproto.cli import run
 from ctxproto.errors import ConfigError
+from ctxproto.tools.redact import shown_path
 
 if TYPE_CHECKING:
     from ctxproto import Finding
@@ -84,7 +85,7 @@ def load(known: str | None, new: str | None) -> Baseline | None:
 
 
 def _read(path: Path) -> tuple[bytes, set[tuple[str, str, str]]]:
-    shown = output.name(path)
+    shown = shown_path(path)
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

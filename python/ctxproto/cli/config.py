@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from ctxproto.cli import options, output
+from ctxproto.cli import options, output, usage
 
 
-@click.group("config")
+@click.group("config", cls=usage.Group)
 def command() -> None:
     """Shows the settings."""
 
@@ -32,10 +32,13 @@ def show(as_json: bool, config_path: str | None, no_config: bool, **given: Any) 
     lines = {key: "" if value is None else json.dumps(value, ensure_ascii=False) for key, value in shown.items()}
     width = max(len(line) for line in lines.values())
     for key, line in lines.items():
-        click.echo(f"{key:15} {line:{width}}  {output.name(settings[key].source)}")
+        click.echo(f"{key:15} {line:{width}}  {output.printable(settings[key].source)}")
 
 
 def _shown(key: str, value: Any) -> Any:
     if key == "allow.values":
         return output.count(len(value), "value")
-    return value
+    # What looks like a secret all the same is not shown here either.
+    from ctxproto.tools.redact import shown_value
+
+    return shown_value(value)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ctxproto import config
+from ctxproto.cli import usage
 from ctxproto.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ctxproto import Redactor
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
+
+_KEY = "CTXPROTO_KEY"
 
 # Findings kept in detail for each file; the rest is counted. About 20 MB.
 DETAILS = 100_000
@@ -38,7 +41,12 @@ _DEFAULTS: dict[str, Any] = {
 _LISTS = tuple(key for key, value in _DEFAULTS.items() if value == [])
 
 _CONFIG = [
-    click.option("--config", "config_path", metavar="FILE", help="Take settings from FILE instead of searching."),
+    click.option(
+        "--config",
+        "config_path",
+        metavar="FILE",
+        help="Take settings from FILE instead of the nearest ctxproto.toml or pyproject.toml.",
+    ),
     click.option("--no-config", is_flag=True, help="Take no settings from any file."),
 ]
 _POLICY = [
@@ -48,13 +56,19 @@ _POLICY = [
         metavar="SET",
         help="Personal data: dangerous (default: card, SSN, IBAN), all, none, or labels like EMAIL,PHONE.",
     ),
-    click.option("--allow", "allow_values", metavar="VALUE", multiple=True, help="Leave this very value alone."),
+    click.option(
+        "--allow",
+        "allow_values",
+        metavar="VALUE",
+        multiple=True,
+        help="Leave this very value alone. (Shells keep a history: a settings file does not.)",
+    ),
     click.option(
         "--allow-pattern",
         "allow_patterns",
         metavar="REGEX",
         multiple=True,
-        help="Leave values that match alone.",
+        help="Leave the values that match from end to end alone.",
     ),
     click.option(
         "--allow-rule",
@@ -73,14 +87,19 @@ _POLICY = [
     ),
 ]
 _WORK = [
-    click.option("--format", type=click.Choice(["auto", "text", "json", "jsonl"]), help="How the inputs are laid out."),
-    click.option("--threads", type=click.IntRange(1, 1024), help="Files at a time.  [default: one for each CPU]"),
+    click.option(
+        "--format",
+        type=usage.OneOf(["auto", "text", "json", "jsonl"]),
+        help="How the inputs are laid out.  [default: auto, by their beginning]",
+    ),
+    click.option("--threads", type=usage.WholeNumber(1, 1024), help="Files at a time.  [default: one for each CPU]"),
 ]
 _PLACEHOLDER = [
     click.option(
         "--placeholder",
-        type=click.Choice(["label", "mask", "partial", "hash"]),
-        help="What stands for a value; hash is keyed with CTXPROTO_KEY from the environment.",
+        type=usage.OneOf(["label", "mask", "partial", "hash"]),
+        help="What stands for a value: [LABEL:REDACTED] (default), ********, the public prefix and ********, or "
+        "[LABEL:3f9a12c4], keyed with CTXPROTO_KEY from the environment.",
     ),
 ]
 
@@ -131,30 +150,40 @@ class Settings:
     @property
     def threads(self) -> int:
         """Files at a time."""
-        return self["threads"] or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        available = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+        return self["threads"] or len(available)
 
     def redactor(self, *, key: bytes | None = None, inline: bool = False) -> Redactor:
         """Compiles the policy; `key` is that of the fingerprints, by default CTXPROTO_KEY or a random one."""
         from ctxproto import Allow, Redactor, known_values_from_env
         from ctxproto.cli import output
+        from ctxproto.tools.redact import check_key
 
+        if key is None and (given := os.environ.get(_KEY)) is not None:
+            key = check_key(_KEY, _bytes(given))
+        known = known_values_from_env() if self["known_env"] else {}
         redactor = Redactor(
             rules=self["rules"],
             pii=self["pii"],
             allow=Allow(
-                values=[os.fsencode(value) for value in self["allow.values"]],
+                values=[_bytes(value) for value in self["allow.values"]],
                 patterns=self["allow.patterns"],
                 rules=self["allow.rules"],
                 keys=self["allow.keys"],
                 inline=inline,
             ),
-            known_values=known_values_from_env() if self["known_env"] else (),
+            known_values={name: _bytes(value) for name, value in known.items()},
             placeholder=self["placeholder"],
-            key=key if key is not None else os.environ.get("CTXPROTO_KEY"),
+            key=key,
         )
         for sentence in redactor.warnings:
             output.warning(sentence)
         return redactor
+
+
+def _bytes(value: str) -> bytes:
+    # Arguments and variables hold bytes that are not UTF-8 as surrogates.
+    return value.encode("utf-8", "surrogateescape")
 
 
 def resolve(config_path: str | None, no_config: bool, given: dict[str, Any]) -> Settings:  # noqa: FBT001

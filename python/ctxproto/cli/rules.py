@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ctxproto.cli import FAILED, USAGE, options, output
-from ctxproto.errors import ConfigError
+from ctxproto.cli import FAILED, USAGE, options, output, usage
+from ctxproto.errors import ConfigError, nearest
+from ctxproto.tools.redact import shown_path
 
 if TYPE_CHECKING:
     from ctxproto import Rule
 
 
-@click.group("rules")
+@click.group("rules", cls=usage.Group)
 def command() -> None:
-    """Lists, shows, checks and tests the rules."""
+    """Lists, shows, checks and tests the rules: what is looked for."""
 
 
 @command.command("list")
@@ -45,11 +46,8 @@ def show(rule: str, config_path: str | None, no_config: bool, **given: Any) -> N
     rules = options.resolve(config_path, no_config, given).redactor().rules
     shown = [one for one in rules if rule in (one.id, one.label)]
     if not shown:
-        import difflib
-
-        near = difflib.get_close_matches(rule, [one.id for one in rules], n=1)
-        hint = f"; did you mean {near[0]}?" if near else "; see ctxproto rules list"
-        raise ConfigError(f"there is no active rule {output.printable(rule)}{hint}")
+        near = nearest(rule, [name for one in rules for name in (one.id, one.label)])
+        raise ConfigError(f"there is no such active rule{near or '; see ctxproto rules list'}")
     for one in shown:
         for key, value in _fields(one).items():
             for line in value if isinstance(value, list) else [value]:
@@ -60,7 +58,9 @@ def show(rule: str, config_path: str | None, no_config: bool, **given: Any) -> N
 @command.command("check")
 @click.argument("files", metavar="FILE ...", nargs=-1, required=True)
 def check(files: tuple[str, ...]) -> int:
-    """Checks rule files, ours or gitleaks': says what cannot be compiled or honoured.
+    """Checks rule files, ours or gitleaks'.
+
+    Says what cannot be compiled or honoured.
 
     Exits with 0 when all of it is understood, 2 when a file cannot be used, 3 when parts of it are left out.
     """
@@ -78,14 +78,17 @@ def check(files: tuple[str, ...]) -> int:
             output.warning(sentence)
             status = status or FAILED
         left_out = f", {output.count(len(redactor.warnings), 'warning')}" if redactor.warnings else ""
-        click.echo(f"{output.name(file)}: {output.count(len(redactor.rules), 'rule')}{left_out}")
+        click.echo(f"{shown_path(file)}: {output.count(len(redactor.rules), 'rule')}{left_out}")
     return status
 
 
 @command.command("test")
 @options.policy_options
 def test(config_path: str | None, no_config: bool, **given: Any) -> int:  # noqa: FBT001
-    """Tests each active rule against its own generated examples and near misses."""
+    """Tests the active rules.
+
+    Each is held against examples and near misses that are generated from its own form. Exits with 3 when one fails.
+    """
     from ctxproto import _core
 
     redactor = options.resolve(config_path, no_config, given).redactor()

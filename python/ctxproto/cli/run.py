@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxproto import __version__, _core
 from ctxproto.cli import ReaderGone, output
+from ctxproto.tools.redact import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,11 +45,24 @@ class Entry:
 
 @dataclass
 class Account:
-    """All inputs of a run, and whether it came to its end."""
+    """All inputs of a run, and whether it came to its end.
+
+    Args:
+        redactor: The policy of the run.
+        entries: What became of each input.
+        ended: The run was not stopped.
+        binary_fails: Binary data is an input that failed instead of one that was skipped.
+    """
 
     redactor: Redactor
     entries: list[Entry] = field(default_factory=list)
-    complete: bool = False
+    ended: bool = False
+    binary_fails: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether every input was worked on or skipped for a reason: none failed, and nothing stopped the run."""
+        return self.ended and not self.failed
 
     def name(self, path: str | os.PathLike[str]) -> str:
         """A path as it may be shown: file names can hold secrets too."""
@@ -74,9 +88,9 @@ class Account:
         skipped = report.status == "skipped"
         return Entry(
             path=self.name(path),
-            status=report.status,
+            status="failed" if skipped and self.binary_fails else report.status,
             output=self.name(target) if target is not None and report.bytes_out else None,
-            error="binary data" if skipped else report.error,
+            error=("binary data, not written" if self.binary_fails else "binary data") if skipped else report.error,
             bytes_in=report.bytes_in,
             bytes_text=report.bytes_text,
             bytes_out=report.bytes_out,
@@ -122,6 +136,7 @@ class Account:
             "version": __version__,
             "command": command,
             "complete": self.complete,
+            "stopped": not self.ended,
             "summary": {
                 "files": len(self.entries),
                 **{status: self.number(status) for status in ("clean", "found", "skipped", "failed")},
@@ -222,4 +237,8 @@ def save(path: Path, text: str) -> None:
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise OSError(f"cannot write {output.name(path)}: {error.strerror}") from None
+        reason = error.strerror
+    else:
+        return
+    # Outside of the handler: what was caught there carries the name.
+    raise OSError(f"cannot write {shown_path(path)}: {reason}")

@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
-from ctxproto.cli import FAILED, inputs, options, output, run
+from ctxproto.cli import FAILED, inputs, options, output, run, usage
+from ctxproto.tools.redact import shown_path
 
 
-@click.command("sanitize")
+@click.command("sanitize", cls=usage.Command)
 @click.argument("paths", metavar="[PATH ...|-]", nargs=-1)
 @click.option(
     "-o",
@@ -37,13 +38,22 @@ def command(
     """Replaces secrets and personal data in files, directories, patterns or a pipe.
 
     A single file, or standard input, goes to standard output unless -o or --in-place says otherwise. gzip and
-    zstd are recognised and kept. Binary files and links are skipped. An output appears whole or not at all.
-    """
+    zstd are recognised and kept. Links in directories are skipped, and so is binary data (a NUL near the beginning);
+    binary data that should go to standard output is an error instead. An output file appears whole or not at all.
+
+    \b
+    ctxproto sanitize logs/ -o clean/ --report report.json
+    ctxproto sanitize --in-place 'logs/**/*.log'
+    kubectl logs app | ctxproto sanitize > app.log
+
+    Exits with 0 when all of it is done, whatever was found, 2 on wrong usage, 3 when some inputs failed.
+    """  # noqa: D301 - click wants the character
     paths = paths or inputs.default()
     settings = options.resolve(config_path, no_config, given)
     report_path = Path(report) if report is not None else None
     _check(paths, out, in_place)
-    account = run.Account(settings.redactor())
+    # An output that somebody reads must not be empty without an error.
+    account = run.Account(settings.redactor(), binary_fails=not in_place and out in (None, run.STDIN))
     details = options.DETAILS if report_path else 0
     piped = paths == (run.STDIN,)
     jobs = [] if piped else _jobs(account, paths, out, in_place, report_path)
@@ -52,7 +62,7 @@ def command(
             run.pipe(account, settings, details, write=True)
         else:
             run.files(account, jobs, settings, details)
-        account.complete = True
+        account.ended = True
     finally:
         # Also after an interrupt: what was done stays done.
         _summary(account)
@@ -83,7 +93,7 @@ def _jobs(
     to_stdout = out in (None, run.STDIN) and not in_place
     target = None if out is None or to_stdout else Path(out)
     if report is not None and any(Path(path).exists() and report.exists() and report.samefile(path) for path in paths):
-        raise click.UsageError(f"--report {output.name(report)} is one of the inputs, which it would overwrite")
+        raise click.UsageError(f"--report {shown_path(report)} is one of the inputs, which it would overwrite")
     found = inputs.expand(paths, exclude=[path for path in (target, report) if path is not None])
     if to_stdout and not found.single:
         raise click.UsageError("several inputs, or a directory, need -o DIRECTORY or --in-place")
@@ -95,7 +105,7 @@ def _jobs(
     if found.single and not target.is_dir() and not str(out).endswith("/"):
         return [(path, "write", target) for path in found.files]
     if target.exists() and not target.is_dir():
-        raise click.UsageError(f"{output.name(target)} is not a directory, and several inputs need one")
+        raise click.UsageError(f"{shown_path(target)} is not a directory, and several inputs need one")
     return [(path, "write", inputs.mirrored(path, found.base, target)) for path in found.files]
 
 
@@ -107,7 +117,7 @@ def _summary(account: run.Account) -> None:
     ]
     parts += [f"{account.number(status)} {status}" for status in ("skipped", "failed") if account.number(status)]
     size = sum(entry.bytes_text for entry in account.entries)
-    begin = "sanitized" if account.complete else "stopped after"
+    begin = "sanitized" if account.ended else "stopped after"
     done = account.number("clean", "found")
     output.info(f"{begin} {output.count(done, 'input')} ({output.size(size)}): {', '.join(parts)}")
     output.table(account.by_label())

@@ -34,7 +34,7 @@ def document(account: Account) -> dict[str, Any]:
                 "columnKind": "unicodeCodePoints",
                 "invocations": [
                     {
-                        "executionSuccessful": account.complete and not account.failed,
+                        "executionSuccessful": account.complete,
                         "toolExecutionNotifications": [
                             _notification(entry) for entry in account.entries if entry.error is not None
                         ],

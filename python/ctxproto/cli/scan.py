@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ctxproto.cli import FAILED, FOUND, baseline, inputs, options, output, run, sarif
+from ctxproto.cli import FAILED, FOUND, baseline, inputs, options, output, run, sarif, usage
 
 if TYPE_CHECKING:
     from typing import Self
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ctxproto import Finding
 
 
-@click.command("scan")
+@click.command("scan", cls=usage.Command)
 @click.argument("paths", metavar="[PATH ...|-]", nargs=-1)
 @click.option(
     "--output-format",
-    type=click.Choice(["text", "json", "jsonl", "sarif"]),
+    type=usage.OneOf(["text", "json", "jsonl", "sarif"]),
     default="text",
     show_default=True,
     help="How findings are written.",
@@ -46,10 +46,17 @@ def command(
 ) -> int:
     """Finds secrets and personal data in files, directories, patterns or a pipe; changes nothing.
 
-    Exits with 0 when nothing was found, 1 when something was, 3 when some inputs could not be read. A
-    finding names its rule and place, never its value; fingerprints are comparable between runs that use
-    one baseline or one CTXPROTO_KEY.
-    """
+    A finding names its rule and place, never its value; fingerprints are comparable between runs that use
+    one baseline or one CTXPROTO_KEY. Binary data and links in directories are skipped, and said so.
+
+    \b
+    ctxproto scan .
+    ctxproto scan . --write-baseline known.json
+    ctxproto scan . --baseline known.json --output-format sarif -o found.sarif
+
+    Exits with 0 when nothing was found, 1 when something was, 2 on wrong usage, 3 when some inputs could not be
+    read, whatever was found in the others. In JSON, "complete" says that none failed and nothing stopped the run.
+    """  # noqa: D301 - click wants the character
     paths = paths or inputs.default()
     inputs.check(paths)
     settings = options.resolve(config_path, no_config, given)
@@ -76,7 +83,7 @@ def command(
                 account.add_inputs(found)
                 jobs: list[run.Job] = [(path, "scan", None) for path in found.files]
                 run.files(account, jobs, settings, options.DETAILS, each)
-            account.complete = True
+            account.ended = True
             if output_format == "json":
                 writer.document(account.document("scan"))
             elif output_format == "sarif":
@@ -130,7 +137,7 @@ def _summary(account: run.Account, old: int) -> None:
         parts.append(f"{old:,} known from the baseline")
     parts += [f"{account.number(status)} {status}" for status in ("skipped", "failed") if account.number(status)]
     size = sum(entry.bytes_text for entry in account.entries)
-    begin = "scanned" if account.complete else "stopped after"
+    begin = "scanned" if account.ended else "stopped after"
     done = account.number("clean", "found")
     output.info(f"{begin} {output.count(done, 'input')} ({output.size(size)}): {', '.join(parts)}")
     output.table(account.by_label())

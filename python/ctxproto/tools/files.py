@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from ctxproto.errors import InputTypeError, StreamError, shown
+
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
@@ -34,8 +36,11 @@ class Writable(Protocol):
 
 def reader(file: Readable[Any], stream: Stream) -> io.BufferedIOBase | io.TextIOWrapper:
     """A file object of the kind of `file` that reads it through `stream`."""
+    kind = type(file.read(0)) if callable(getattr(file, "read", None)) else None
+    if kind is None or not issubclass(kind, str | bytes):
+        raise InputTypeError(f"reader() takes a file whose read() returns str or bytes, not {shown(file)}")
     redacted = io.BufferedReader(_Source(file, stream), _PIECE)
-    if isinstance(file.read(0), str):
+    if issubclass(kind, str):
         # Lone surrogates and line ends come out as they went in.
         return io.TextIOWrapper(redacted, encoding="utf-8", errors="surrogatepass", newline="")
     return redacted
@@ -70,6 +75,8 @@ class Writer(io.IOBase):
     """A file object to write to; see `Redactor.writer`."""
 
     def __init__(self, file: Writable, stream: Stream) -> None:
+        if not callable(getattr(file, "write", None)):
+            raise InputTypeError(f"writer() takes a file with a write(), not {shown(file)}")
         self._file = file
         self._stream = stream
 
@@ -85,9 +92,9 @@ class Writer(io.IOBase):
     def write(self, piece: str | Buffer) -> int:
         """Takes the next piece and writes what is certain by then; returns the length of the piece."""
         if self.closed:
-            raise ValueError("write to a closed file")
+            raise StreamError("write to a closed file")
         self._pass_on(self._stream.feed(piece))
-        return len(piece) if isinstance(piece, str) else memoryview(piece).nbytes
+        return str.__len__(piece) if isinstance(piece, str) else memoryview(piece).nbytes
 
     def flush(self) -> None:
         """Flushes the file below. What is held back stays held back: it may be half a secret."""

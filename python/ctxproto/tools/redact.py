@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, overload
 
 from ctxproto import _core
 from ctxproto._core import Vault
-from ctxproto.errors import ConfigError
+from ctxproto.errors import ConfigError, ConfigTypeError, InputTypeError, nearest, shown
 from ctxproto.tools import files
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ _PLACEHOLDERS = ("label", "mask", "partial", "hash", "vault")
 # Shorter ones would be found in ordinary words and numbers.
 _KNOWN_VALUE_MIN = 6
 _KEY_MIN = 16
+# All rules of ours are 200 kB.
+_RULES_MAX = 16 << 20
 _LABEL = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _SECRET_NAME = re.compile(r"(?i)(?:^|_)(?:key|token|secret|pass(?:word|wd|phrase)?|pwd|credentials?|auth|dsn)(?:_|$)")
 
@@ -50,13 +53,13 @@ _PROCESS_KEY = os.urandom(32)
 
 
 class Allow(NamedTuple):
-    """What is declared harmless.
+    """What is declared harmless; checked when a `Redactor` is built with it.
 
     Args:
-        values: Exact values.
-        patterns: Regular expressions that a value must match from end to end.
-        rules: Rule ids or labels that are switched off.
-        keys: Names whose values are never findings, in any case.
+        values: Exact values, str or bytes.
+        patterns: Regular expressions (of Rust's regex crate: no look-around) that a value must match from end to end.
+        rules: Rule ids or labels that are switched off, such as "GITHUB_TOKEN".
+        keys: Names whose values are never findings, in any case: of JSON members, variables, headers.
         inline: Honour `ctxproto:allow` comments in the text itself. Whoever writes the text can then hide anything.
     """
 
@@ -67,17 +70,20 @@ class Allow(NamedTuple):
     inline: bool = False
 
     def __repr__(self) -> str:
-        # Allowed values are harmless only where they were declared.
-        return (
-            f"Allow({len(self.values)} values, {len(self.patterns)} patterns, rules={self.rules!r}, keys={self.keys!r})"
-        )
+        # Allowed values are harmless only where they were declared, and one may stand in the wrong field.
+        lists = ("values", "patterns", "rules", "keys")
+        counts = [f"{_size(getattr(self, name))} {name}" for name in lists]
+        return f"Allow({', '.join(counts)}{', inline' if self.inline is True else ''})"
+
+
+def _size(values: object) -> str:
+    return str(len(values)) if isinstance(values, list | tuple | set | frozenset) else "some"
 
 
 class Redactor(_core.Redactor):
     """A policy, compiled once and shared by threads; it never changes.
 
-    Building one takes some 10 ms; keep it. All settings are checked here, and a `ConfigError` names the argument and
-    what it may be.
+    Building one takes some 10 ms; keep it. All settings are checked here.
 
     Args:
         profile: "default" is every secret and the PII that is dangerous by itself (card, SSN, IBAN); "secrets" leaves
@@ -92,6 +98,13 @@ class Redactor(_core.Redactor):
             `Vault` to share, keeps the values: `redactor.vault.restore(...)` puts them back.
         key: At least 16 bytes of str or bytes, the key of fingerprints and hashes. Without it, one is drawn for each
             process.
+
+    Raises:
+        ConfigError: An argument has a value that is not allowed: the message names the argument and what it may be, and
+            of what was given only the type and the length. A file of `rules` cannot be read.
+        ConfigTypeError: An argument is of a type that is not allowed; a `ConfigError` and a `TypeError`.
+        RuleError: A rule file or a pattern cannot be compiled, or `pii` or `allow.rules` names a rule that does not
+            exist; a `ConfigError`.
 
     >>> redactor = Redactor(pii="none", known_values={"DB_PASSWORD": "correct horse"}, placeholder="vault")
     >>> result = redactor.redact("login with correct horse")
@@ -114,7 +127,10 @@ class Redactor(_core.Redactor):
     ) -> Self:
         """Compiles the policy."""
         builtin, profile_pii = _PROFILES[_one_of("profile", profile, _PROFILES)]
-        vault = Vault() if placeholder == "vault" else placeholder if isinstance(placeholder, Vault) else None
+        vault, style = placeholder if type(placeholder) is Vault else None, "vault"
+        if vault is None:
+            style = _one_of("placeholder", placeholder, _PLACEHOLDERS, " or a Vault")
+            vault = Vault() if style == "vault" else None
         return super().__new__(
             cls,
             builtin=builtin,
@@ -122,7 +138,7 @@ class Redactor(_core.Redactor):
             pii=profile_pii if pii is None else _pii(pii),
             allow=_allow(allow),
             known_values=_known_values(known_values),
-            placeholder=_one_of("placeholder", "vault" if vault else placeholder, _PLACEHOLDERS),
+            placeholder=style,
             vault=vault,
             key=_key(key),
         )
@@ -130,23 +146,21 @@ class Redactor(_core.Redactor):
     def redact_iter(self, pieces: Iterable[AnyText], *, format: Format = "auto") -> Iterator[AnyText]:
         """Redacts an iterable of pieces, such as an open file, one after the other.
 
-        The pieces that come out, joined, are the redaction of the pieces that went in, joined.
+        The pieces that come out, joined, are the redaction of the pieces that went in, joined; there may be fewer of
+        them. Raises `InputTypeError` for anything else than pieces that are all str or all bytes, `ConfigError` for an
+        unknown `format`.
         """
         stream = self.stream(format=format)
-        for piece in pieces:
-            if out := stream.feed(piece):
-                yield out
-        if out := stream.finish():
-            yield out
+        with suppress(TypeError):  # raised again below
+            return _redacted(stream, iter(pieces))
+        raise InputTypeError(f"redact_iter() takes an iterable of str or bytes, not {shown(pieces)}")
 
-    async def redact_aiter(self, pieces: AsyncIterable[AnyText], *, format: Format = "auto") -> AsyncIterator[AnyText]:
+    def redact_aiter(self, pieces: AsyncIterable[AnyText], *, format: Format = "auto") -> AsyncIterator[AnyText]:
         """Redacts an asynchronous iterable of pieces, such as the body of a response; see `redact_iter`."""
         stream = self.stream(format=format)
-        async for piece in pieces:
-            if out := stream.feed(piece):
-                yield out
-        if out := stream.finish():
-            yield out
+        if not hasattr(type(pieces), "__aiter__"):
+            raise InputTypeError(f"redact_aiter() takes an asynchronous iterable of str or bytes, not {shown(pieces)}")
+        return _aredacted(stream, pieces)
 
     @overload
     def reader(self, file: Readable[str], *, format: Format = "auto") -> io.TextIOWrapper: ...
@@ -155,7 +169,8 @@ class Redactor(_core.Redactor):
     def reader(self, file: Any, *, format: Format = "auto") -> Any:
         """Wraps a readable file: what is read from the wrapper is redacted.
 
-        A text file gives a text file, a binary one a binary one. Closing the wrapper leaves the file open.
+        A text file gives a text file, a binary one a binary one. Closing the wrapper leaves the file open. Raises
+        `InputTypeError` for what cannot be read from.
         """
         return files.reader(file, self.stream(format=format))
 
@@ -163,6 +178,7 @@ class Redactor(_core.Redactor):
         """Wraps a writable file, text or binary: what is written to the wrapper arrives redacted.
 
         The end of the text is held back until the wrapper is closed, which leaves the file open: use it in a `with`.
+        Raises `InputTypeError` for what cannot be written to.
         """
         return files.Writer(file, self.stream(format=format))
 
@@ -173,10 +189,26 @@ class Redactor(_core.Redactor):
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a Redactor cannot be pickled, it may hold known values: build one in each process")
+        raise InputTypeError("a Redactor cannot be pickled, it may hold known values: build one in each process")
 
     def __repr__(self) -> str:
         return f"<Redactor: {len(self.rules)} rules>"
+
+
+def _redacted(stream: _core.Stream, pieces: Iterator[AnyText]) -> Iterator[AnyText]:
+    for piece in pieces:
+        if out := stream.feed(piece):
+            yield out
+    if out := stream.finish():
+        yield out
+
+
+async def _aredacted(stream: _core.Stream, pieces: AsyncIterable[AnyText]) -> AsyncIterator[AnyText]:
+    async for piece in pieces:
+        if out := stream.feed(piece):
+            yield out
+    if out := stream.finish():
+        yield out
 
 
 @cache
@@ -189,7 +221,7 @@ def redact(text: str, *, format: Format = "auto") -> Redaction[str]: ...
 @overload
 def redact(text: Buffer, *, format: Format = "auto") -> Redaction[bytes]: ...
 def redact(text: Any, *, format: Format = "auto") -> Redaction[Any]:
-    """Redacts one text under the default policy; see `Redactor.redact`.
+    """Redacts one text under the default policy; see `Redactor.redact`, also for what is raised.
 
     >>> redact("nothing to hide").text
     'nothing to hide'
@@ -209,120 +241,198 @@ def scan(text: str | Buffer, *, format: Format = "auto") -> tuple[Finding, ...]:
 def known_values_from_env(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """The values of environment variables whose names say that they are secret, for `known_values`.
 
-    Names are matched by their words (KEY, TOKEN, SECRET, PASSWORD, ...); the label of a value is its variable's name.
-    Values shorter than 6 bytes are left out.
+    Names are matched by their words (KEY, TOKEN, SECRET, PASSWORD, ...); the label of a value is its variable's name in
+    upper case. Values that are blank or shorter than 6 bytes are left out. `environ` is `os.environ` unless given;
+    raises `ConfigTypeError` when it is no mapping of str to str.
 
     >>> known_values_from_env({"DEPLOY_TOKEN": "correct horse", "HOME": "/root", "API_KEY": "none"})
     {'DEPLOY_TOKEN': 'correct horse'}
     """
-    environ = os.environ if environ is None else environ
-    return {
-        name.upper(): value
-        for name, value in environ.items()
-        if _SECRET_NAME.search(name) and _LABEL.fullmatch(name.upper()) and len(_encoded(value)) >= _KNOWN_VALUE_MIN
-    }
+    if environ is None:
+        environ = os.environ
+    elif not issubclass(type(environ), Mapping):
+        raise ConfigTypeError(f"environ is a mapping of str to str, not {shown(environ)}")
+    known = {}
+    for name, value in environ.items():
+        name, value = _text("a name in environ", name), _text("a value in environ", value)
+        label = name.upper()
+        if _SECRET_NAME.search(name) and _LABEL.fullmatch(label) and _unusable(_encoded(value)) is None:
+            known[label] = value
+    return known
 
 
-def _one_of(argument: str, value: object, allowed: Iterable[str]) -> str:
+def shown_path(path: str | os.PathLike[str]) -> str:
+    r"""A path as messages name it: as the default policy leaves it, for file names can hold secrets.
+
+    Always valid text on one line; bytes that are not UTF-8 are shown as `\xff`.
+    """
+    given = os.fspath(path)
+    text = given if isinstance(given, str) else given.decode("utf-8", "surrogateescape")
+    text = "".join(c if c.isprintable() else _escaped(c) for c in text)
+    return _default().redact(text).text
+
+
+def shown_value(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can be
+    """A setting as it may be shown: JSON values, as the default policy leaves them."""
+    return _default().redact_json(value).value
+
+
+def _escaped(character: str) -> str:
+    # How Python holds the bytes of a file name that are not UTF-8.
+    if "\udc80" <= character <= "\udcff":
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode()
+
+
+def _one_of(argument: str, value: object, allowed: Iterable[str], other: str = "") -> str:
     allowed = tuple(allowed)
-    if isinstance(value, str) and value in allowed:
-        return value
-    raise ConfigError(f"{argument} is one of {', '.join(allowed)}, not {_shown(value)}")
+    is_str = issubclass(type(value), str)
+    if is_str and (text := str.__str__(value)) in allowed:
+        return text
+    message = f"{argument} is one of {', '.join(allowed)}{other}, not {shown(value)}{nearest(value, allowed)}"
+    raise ConfigError(message) if is_str else ConfigTypeError(message)
 
 
-def _shown(value: object) -> str:
-    # A secret given for the wrong argument must not end in a log.
-    if isinstance(value, str) and re.fullmatch(r"[a-z_-]{0,20}", value):
-        return repr(value)
-    return f"this {type(value).__name__}"
+def _text(argument: str, value: object) -> str:
+    # The text itself: a subclass may have another idea of it. And isinstance() would ask the object.
+    if issubclass(type(value), str):
+        return str.__str__(value)
+    raise ConfigTypeError(f"{argument} is a str, not {shown(value)}")
 
 
 def _strings(argument: str, values: object) -> list[str]:
-    if isinstance(values, Iterable) and not isinstance(values, str | bytes):
-        found = list(values)
-        if all(isinstance(value, str) for value in found):
-            return found
-    raise ConfigError(f"{argument} is a list of str")
+    texts = [_text(f"{argument}[{at}]", value) for at, value in enumerate(_several(argument, values, "str"))]
+    for at, text in enumerate(texts):
+        # Nothing that is matched here can hold one: rules, names and patterns are UTF-8.
+        if not _is_utf8(text):
+            raise ConfigError(f"{argument}[{at}] is a str without lone surrogates, not this one of {shown(text)[6:]}")
+    return texts
+
+
+def _is_utf8(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _pii(pii: object) -> str | list[str]:
-    if isinstance(pii, str):
-        return _one_of("pii", pii, _PII_SETS)
+    if issubclass(type(pii), str):
+        return _one_of("pii", pii, _PII_SETS, " or a list of labels and rule ids")
     return _strings("pii", pii)
 
 
 def _rule_files(rules: object) -> list[tuple[str, str]]:
-    if isinstance(rules, str | os.PathLike):
+    if _is_path(rules):
         rules = [rules]
-    if not isinstance(rules, Iterable) or isinstance(rules, bytes):
-        raise ConfigError("rules is a path or a list of paths of rule files")
-    files = []
-    for path in rules:
-        if not isinstance(path, str | os.PathLike):
-            raise ConfigError(f"rules holds paths, not {_shown(path)}")
-        try:
-            with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes as long to import as all of us
-                files.append((os.fspath(path), file.read()))
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            raise ConfigError(f"cannot read the rule file {os.fspath(path)}: {reason}") from None
-    return files
+    return [_rule_file(f"rules[{at}]", path) for at, path in enumerate(_several("rules", rules, "paths of rule files"))]
+
+
+def _is_path(value: object) -> bool:
+    return issubclass(type(value), str) or hasattr(type(value), "__fspath__")
+
+
+def _rule_file(argument: str, given: object) -> tuple[str, str]:
+    path = os.fspath(given) if _is_path(given) else given  # type: ignore[call-overload]
+    if not issubclass(type(path), str):
+        raise ConfigTypeError(f"{argument} is a path, not {shown(given)}")
+    path = str.__str__(path)
+    # Raised outside of the handlers: the errors caught there carry the path or what the file holds.
+    reason, data = "", b""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - pathlib takes as long to import as all of us
+            data = file.read(_RULES_MAX + 1)
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+    except ValueError:
+        reason = "this is no path"
+    if len(data) > _RULES_MAX:
+        reason = f"it is larger than {_RULES_MAX >> 20} MiB"
+    text = data.decode("utf-8", "replace")
+    if not reason and text.encode() != data:
+        reason = "it is not UTF-8"
+    if reason:
+        raise ConfigError(f"{argument}: cannot read the rule file {_path_or_size(path)}: {reason}")
+    # Rust's strings are UTF-8. A file that extends others is read by its name there.
+    return (path if _is_utf8(path) else shown_path(path)), text
+
+
+def _path_or_size(path: str) -> str:
+    # Where neither a file is nor the name looks like one, it may be anything.
+    return shown_path(path) if path.lower().endswith(".toml") or os.path.lexists(path) else shown(path)
 
 
 def _allow(allow: Allow | None) -> tuple[list[bytes], list[str], list[str], list[str], bool]:
     if allow is None:
         allow = Allow()
-    if not isinstance(allow, Allow):
-        raise ConfigError(f"allow is an Allow, not {_shown(allow)}")
-    values = [_value("allow.values", value) for value in _several("allow.values", allow.values)]
+    if not issubclass(type(allow), Allow):
+        raise ConfigTypeError(f"allow is an Allow, not {shown(allow)}")
+    given = _several("allow.values", allow.values, "str or bytes")
+    values = [_value(f"allow.values[{at}]", value) for at, value in enumerate(given)]
     patterns, rules, keys = (_strings(f"allow.{name}", getattr(allow, name)) for name in ("patterns", "rules", "keys"))
-    return values, patterns, rules, keys, bool(allow.inline)
+    if not isinstance(allow.inline, bool):
+        raise ConfigTypeError(f"allow.inline is True or False, not {shown(allow.inline)}")
+    return values, patterns, rules, keys, allow.inline
 
 
 def _known_values(known: object) -> list[tuple[str, bytes]]:
-    if isinstance(known, Mapping):
-        pairs = list(known.items())
+    if issubclass(type(known), Mapping):
+        pairs = list(known.items())  # type: ignore[attr-defined]
     else:
-        pairs = [("KNOWN_VALUE", value) for value in _several("known_values", known)]
+        pairs = [("KNOWN_VALUE", value) for value in _several("known_values", known, "str or bytes")]
     values = []
-    for label, value in pairs:
-        if not isinstance(label, str) or not _LABEL.fullmatch(label):
+    for at, (label, value) in enumerate(pairs):
+        name = _text(f"the label known_values[{at}]", label)
+        if not _LABEL.fullmatch(name):
             raise ConfigError(
-                f"a label in known_values is upper case letters, digits and _, up to 64, not {_shown(label)}"
+                f"the label known_values[{at}] is upper case letters, digits and _, up to 64, not {shown(name)}"
             )
-        encoded = _value("known_values", value)
-        if len(encoded) < _KNOWN_VALUE_MIN:
-            raise ConfigError(
-                f"a value in known_values ({label}) has {len(encoded)} bytes, fewer than {_KNOWN_VALUE_MIN}: "
-                "it would be found in ordinary text"
-            )
-        values.append((label, encoded))
+        encoded = _value(f"known_values[{at}]", value)
+        if reason := _unusable(encoded):
+            raise ConfigError(f"known_values[{at}] {reason}: it would be found in ordinary text")
+        values.append((name, encoded))
     return values
 
 
-def _several(argument: str, values: object) -> list[object]:
-    if isinstance(values, Iterable) and not isinstance(values, str | bytes):
-        return list(values)
-    raise ConfigError(f"{argument} is a list of str or bytes, not one {type(values).__name__}")
+def _unusable(value: bytes) -> str | None:
+    if len(value) < _KNOWN_VALUE_MIN:
+        return f"has {_bytes(len(value))}, fewer than {_KNOWN_VALUE_MIN}"
+    # Blank in characters, too: there are spaces beyond ASCII.
+    return None if value.decode("utf-8", "replace").strip() else "is blank"
+
+
+def _bytes(number: int) -> str:
+    return f"{number} byte{'' if number == 1 else 's'}"
+
+
+def _several(argument: str, values: object, what: str) -> list[object]:
+    kind = type(values)
+    if not issubclass(kind, str | bytes | bytearray | memoryview | Mapping):
+        with suppress(TypeError):  # raised again below: this one might carry anything
+            return list(values)  # type: ignore[call-overload, no-any-return]
+    raise ConfigTypeError(f"{argument} is a list of {what}, not {shown(values)}")
 
 
 def _value(argument: str, value: object) -> bytes:
-    if isinstance(value, str):
-        return _encoded(value)
-    if isinstance(value, bytes):
-        return value
-    raise ConfigError(f"{argument} holds str or bytes, not {type(value).__name__}")
+    if issubclass(type(value), str):
+        return _encoded(str.__str__(value))
+    if issubclass(type(value), bytes):
+        return bytes(memoryview(value))  # type: ignore[arg-type]
+    raise ConfigTypeError(f"{argument} is str or bytes, not {shown(value)}")
 
 
 def _key(key: object) -> bytes:
     if key is None:
         return _PROCESS_KEY
-    encoded = _value("key", key)
-    if len(encoded) < _KEY_MIN:
-        raise ConfigError(f"key has {len(encoded)} bytes, fewer than {_KEY_MIN}: it could be guessed")
     from hashlib import sha256
 
-    return sha256(encoded).digest()
+    return sha256(check_key("key", key)).digest()
+
+
+def check_key(argument: str, key: object) -> bytes:
+    """The bytes of a key that is long enough; `argument` is named in the `ConfigError`."""
+    encoded = _value(argument, key)
+    if len(encoded) < _KEY_MIN or not encoded.strip():
+        reason = f"has {_bytes(len(encoded))}, fewer than {_KEY_MIN}" if len(encoded) < _KEY_MIN else "is blank"
+        raise ConfigError(f"{argument} {reason}: it could be guessed")
+    return encoded
 
 
 def _encoded(text: str) -> bytes:

@@ -10,6 +10,8 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// Compressed bytes asked of the source at a time.
 const READ: usize = 256 << 10;
+/// The most that is looked at first: as much as a pipe holds.
+const HEAD: usize = 64 << 10;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +35,16 @@ impl<R: Read> Decoder<R> {
     /// Looks at the first bytes and chooses. Waits for no byte more than the choice needs, so that the first
     /// short line of a pipe is not held up.
     pub(crate) fn open(mut source: R) -> io::Result<(Codec, Self)> {
-        let mut head = vec![];
-        while [GZIP, ZSTD].iter().any(|m| m.len() > head.len() && m.starts_with(&head)) {
-            let mut byte = [0];
-            if source.read(&mut byte)? == 0 {
-                break;
+        // One read, for what arrives first is looked at as a whole (see `Pump::run`).
+        let mut head = vec![0; HEAD];
+        let mut filled = 0;
+        while [GZIP, ZSTD].iter().any(|m| m.len() > filled && m.starts_with(&head[..filled])) {
+            match source.read(&mut head[filled..])? {
+                0 => break,
+                read => filled += read,
             }
-            head.push(byte[0]);
         }
+        head.truncate(filled);
         let codec = if head.starts_with(GZIP) {
             Codec::Gzip
         } else if head.starts_with(ZSTD) {

@@ -147,7 +147,6 @@ fn attempt(batch: &Batch, job: &Job, control: Control<'_>) -> Result<Report, Err
         format: batch.format,
         details: batch.details,
         eager: false,
-        refuse_binary: true,
         control,
     };
     match &job.action {

@@ -10,7 +10,7 @@ use crate::{Batch, Control, Error, Report};
 /// the next one is read, unless it may be the beginning of something longer. Compressed input gives compressed
 /// output, which comes out when the compressor sees fit.
 ///
-/// Binary data is redacted like text: there is no way to skip a stream.
+/// Input that begins like binary data (a NUL in what arrives first) is skipped, as a file is: nothing is written.
 pub fn filter(
     batch: &Batch,
     input: impl Read,
@@ -27,7 +27,7 @@ pub fn find(batch: &Batch, input: impl Read, control: Control<'_>) -> Result<Rep
 
 fn pump<'a>(batch: &'a Batch, control: Control<'a>) -> Pump<'a> {
     let Batch { redactor, format, details } = batch;
-    Pump { redactor, format: *format, details: *details, eager: true, refuse_binary: false, control }
+    Pump { redactor, format: *format, details: *details, eager: true, control }
 }
 
 /// Pumps a stream to its end and writes nothing.

@@ -34,13 +34,11 @@ pub(crate) struct Pump<'a> {
     pub(crate) details: usize,
     /// Hand on what has arrived instead of waiting for a full block, and flush it.
     pub(crate) eager: bool,
-    /// Stop at the first block when it holds a NUL and is not UTF-16.
-    pub(crate) refuse_binary: bool,
     pub(crate) control: Control<'a>,
 }
 
 impl Pump<'_> {
-    /// Reads `input` to its end.
+    /// Reads `input` to its end; no further than its first block when that holds a NUL and is not UTF-16.
     pub(crate) fn run(&self, input: &mut impl Read, output: &mut impl Write) -> Result<Tally, Error> {
         let mut tally = Tally::default();
         let mut block = vec![0; BLOCK];
@@ -50,7 +48,7 @@ impl Pump<'_> {
             return Ok(tally);
         }
         let order = Order::of(&block[..filled]);
-        if self.refuse_binary && order.is_none() && memchr::memchr(0, &block[..filled]).is_some() {
+        if order.is_none() && memchr::memchr(0, &block[..filled]).is_some() {
             tally.binary = true;
             return Ok(tally);
         }

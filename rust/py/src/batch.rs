@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ctxproto_batch::{Action, Batch, Control, Error, Job, Progress, Report, Status, Stdin};
+use ctxproto_redact::Format;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -95,7 +96,7 @@ pub(crate) fn run_batch(
     py: Python<'_>,
     redactor: &Bound<'_, Redactor>,
     jobs: Vec<(PathBuf, String, Option<PathBuf>)>,
-    format: &str,
+    #[pyo3(from_py_with = text::format)] format: Format,
     threads: usize,
     details: usize,
     progress: &Bound<'_, BatchProgress>,
@@ -103,7 +104,7 @@ pub(crate) fn run_batch(
 ) -> PyResult<()> {
     let jobs = jobs.into_iter().map(job).collect::<PyResult<Vec<_>>>()?;
     let Redactor { engine, names, .. } = redactor.get();
-    let batch = Batch { redactor: Arc::clone(engine), format: text::format(format)?, details };
+    let batch = Batch { redactor: Arc::clone(engine), format, details };
     let progress = &progress.get().0;
     let done = done.clone().unbind();
     // What `done` raised, or the panic of a worker: the batch ends with the first of them.
@@ -144,7 +145,7 @@ fn job((input, action, output): (PathBuf, String, Option<PathBuf>)) -> PyResult<
         ("print", None) => Action::Print,
         ("replace", None) => Action::Replace,
         ("write", Some(output)) => Action::Write(output),
-        _ => return Err(errors::input(format!("no such job: {action}, with or without an output"))),
+        _ => return Err(errors::input("a job scans or prints or replaces, or writes to an output".into())),
     };
     Ok(Job { input, action })
 }
@@ -157,11 +158,11 @@ pub(crate) fn run_filter(
     py: Python<'_>,
     redactor: &Bound<'_, Redactor>,
     write: bool,
-    format: &str,
+    #[pyo3(from_py_with = text::format)] format: Format,
     details: usize,
 ) -> PyResult<FileReport> {
     let Redactor { engine, names, .. } = redactor.get();
-    let batch = Batch { redactor: Arc::clone(engine), format: text::format(format)?, details };
+    let batch = Batch { redactor: Arc::clone(engine), format, details };
     let progress = Progress::new();
     let report = enter::long(py, |stop| {
         let stopped = || stop.check().is_err();

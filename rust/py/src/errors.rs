@@ -1,9 +1,13 @@
 //! The one mapping from what can go wrong in Rust to the exception tree of `ctxproto.errors`.
+//!
+//! Of what was given a message shows the type and the length, never the value: it may be a secret in the wrong place.
 
-use ctxproto_redact::detect::PolicyError;
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
 
 mod tree {
+    pyo3::import_exception!(ctxproto.errors, ConfigError);
+    pyo3::import_exception!(ctxproto.errors, ConfigTypeError);
     pyo3::import_exception!(ctxproto.errors, InputError);
     pyo3::import_exception!(ctxproto.errors, InputTypeError);
     pyo3::import_exception!(ctxproto.errors, InternalError);
@@ -22,15 +26,40 @@ pub(crate) fn input(message: String) -> PyErr {
 
 /// `what` was given something of a type it does not take.
 pub(crate) fn wrong_type(what: &str, takes: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    // Of the given object only its type is shown: its value may be the secret.
-    let kind = given.get_type().name().map_or_else(|_| "something unnamed".into(), |n| n.to_string());
-    tree::InputTypeError::new_err(format!("{what} takes {takes}, not {kind}"))
+    tree::InputTypeError::new_err(format!("{what} takes {takes}, not {}", kind(given)))
 }
 
-pub(crate) fn policy(error: &PolicyError) -> PyErr {
-    tree::RuleError::new_err(error.to_string())
+/// An argument that has a value or a type which it may not have: `takes` completes "… is".
+pub(crate) fn argument(name: &str, takes: &str, given: &Bound<'_, PyAny>, type_fits: bool) -> PyErr {
+    let message = format!("{name} is {takes}, not {}", shown(given));
+    if type_fits { tree::ConfigError::new_err(message) } else { tree::ConfigTypeError::new_err(message) }
+}
+
+/// A policy that cannot be compiled.
+pub(crate) fn rule(message: String) -> PyErr {
+    tree::RuleError::new_err(message)
 }
 
 pub(crate) fn stream(message: &str) -> PyErr {
     tree::StreamError::new_err(message.to_owned())
+}
+
+fn kind(given: &Bound<'_, PyAny>) -> String {
+    given.get_type().name().map_or_else(|_| "something unnamed".into(), |n| n.to_string())
+}
+
+/// As `ctxproto.errors.shown`.
+fn shown(given: &Bound<'_, PyAny>) -> String {
+    let length = match (given.cast::<PyString>(), given.cast::<PyBytes>()) {
+        (Ok(text), _) => text.code_point_len().ok().map(|n| (n, "character")),
+        (_, Ok(bytes)) => Some((bytes.as_bytes().len(), "byte")),
+        _ => None,
+    };
+    let kind = kind(given);
+    match length {
+        Some((1, unit)) => format!("a {kind} of 1 {unit}"),
+        Some((n, unit)) => format!("a {kind} of {n} {unit}s"),
+        None if given.is_none() => "None".into(),
+        None => format!("{} {kind}", if kind.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" }),
+    }
 }

@@ -7,6 +7,7 @@ mod errors;
 mod json;
 mod redaction;
 mod redactor;
+mod refusal;
 mod rules;
 mod stream;
 mod text;

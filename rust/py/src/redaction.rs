@@ -6,7 +6,9 @@ use ctxproto_redact::Finding as Found;
 use ctxproto_redact::detect::RuleInfo;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyString, PyTuple, PyType};
+use pyo3::types::{PyInt, PyString, PyTuple, PyType};
+
+use crate::errors;
 
 /// A rule of a policy.
 #[pyclass(frozen, get_all, eq, hash, module = "ctxproto")]
@@ -126,22 +128,51 @@ impl Finding {
     }
 }
 
+/// A field of a finding that is text.
+fn string<'py>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+    match value.cast::<PyString>() {
+        // The error of the conversion itself would carry the text.
+        Ok(text) if text.to_str().is_ok() => Ok(text.clone()),
+        text => Err(errors::argument(name, "a str without lone surrogates", value, text.is_ok())),
+    }
+}
+
+/// A field of a finding that counts.
+fn number(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let is_int = value.is_instance_of::<PyInt>();
+    let number = is_int.then(|| value.extract::<usize>().ok()).flatten();
+    number.ok_or_else(|| errors::argument(name, "a whole number from 0 on", value, is_int))
+}
+
 #[pymethods]
 impl Finding {
     #[new]
-    #[pyo3(signature = (rule, label, start, end, line=1, column=1, key_path=None, fingerprint=""))]
+    #[pyo3(
+        signature = (rule, label, start, end, line=None, column=None, key_path=None, fingerprint=None),
+        text_signature = "(rule, label, start, end, line=1, column=1, key_path=None, fingerprint='')"
+    )]
     #[expect(clippy::too_many_arguments, reason = "one for each field")]
     fn py_new(
-        rule: Py<PyString>,
-        label: Py<PyString>,
-        start: usize,
-        end: usize,
-        line: usize,
-        column: usize,
-        key_path: Option<String>,
-        fingerprint: &str,
-    ) -> Self {
-        Self { rule, label, start, end, line, column, key_path, fingerprint: fingerprint.to_owned() }
+        rule: &Bound<'_, PyAny>,
+        label: &Bound<'_, PyAny>,
+        start: &Bound<'_, PyAny>,
+        end: &Bound<'_, PyAny>,
+        line: Option<&Bound<'_, PyAny>>,
+        column: Option<&Bound<'_, PyAny>>,
+        key_path: Option<&Bound<'_, PyAny>>,
+        fingerprint: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let text = |name, value| string(name, value)?.extract::<String>();
+        Ok(Self {
+            rule: string("rule", rule)?.unbind(),
+            label: string("label", label)?.unbind(),
+            start: number("start", start)?,
+            end: number("end", end)?,
+            line: line.map_or(Ok(1), |value| number("line", value))?,
+            column: column.map_or(Ok(1), |value| number("column", value))?,
+            key_path: key_path.map(|value| text("key_path", value)).transpose()?,
+            fingerprint: fingerprint.map_or(Ok(String::new()), |value| text("fingerprint", value))?,
+        })
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -12,7 +12,7 @@ use crate::redaction::{self, Names, Redaction, Rule};
 use crate::stream::Stream;
 use crate::text::{self, Text};
 use crate::vault::Vault;
-use crate::{errors, json};
+use crate::{errors, json, refusal};
 
 /// Up to here a scan takes less than giving up the interpreter may cost (see [`enter`]).
 pub(crate) const ATTACHED_MAX: usize = 16 << 10;
@@ -29,6 +29,7 @@ pub(crate) struct Redactor {
     pub(crate) engine: Arc<Engine>,
     pub(crate) names: Arc<Names>,
     vault: Option<Py<Vault>>,
+    warnings: Vec<String>,
 }
 
 #[pymethods]
@@ -67,10 +68,11 @@ impl Redactor {
             },
         };
         let detector = enter::detached(py, || Detector::with_files(&policy, &read))?
-            .map_err(|error| errors::policy(&error))?;
+            .map_err(|error| errors::rule(refusal::explain(&policy, &read, &error)))?;
+        let warnings = detector.warnings().iter().map(|sentence| refusal::clean(sentence)).collect();
         let names = Arc::new(Names::new(py, detector.rules()));
         let engine = Arc::new(Engine::new(Arc::new(detector), Options { placeholder, key }));
-        Ok(Self { engine, names, vault: vault.map(Bound::unbind) })
+        Ok(Self { engine, names, vault: vault.map(Bound::unbind), warnings })
     }
 
     /// Replaces what must not be seen in `text` (str, bytes or another buffer of bytes).
@@ -78,20 +80,28 @@ impl Redactor {
     /// `format` forces how the text is read: "text", "json", "jsonl", or "auto", which looks at its beginning.
     /// The result's text is the same object when nothing was found. Content never makes it fail: invalid UTF-8, lone
     /// surrogates and broken JSON are scanned as they are. Raises `InputTypeError` for other types.
-    #[pyo3(signature = (text, *, format="auto"))]
-    fn redact(&self, text: &Bound<'_, PyAny>, format: &str) -> PyResult<Redaction> {
+    #[pyo3(signature = (text, *, format=Format::Auto), text_signature = "($self, text, *, format='auto')")]
+    fn redact(
+        &self,
+        text: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = text::format)] format: Format,
+    ) -> PyResult<Redaction> {
         let py = text.py();
         let text = Text::of(text, "redact()")?;
-        let redacted = redact(py, &self.engine, text.bytes(), text::format(format)?)?;
+        let redacted = redact(py, &self.engine, text.bytes(), format)?;
         self.result(py, &text, redacted)
     }
 
     /// Finds what `redact` would replace: a tuple of `Finding`, in order, none overlapping another.
-    #[pyo3(signature = (text, *, format="auto"))]
-    fn scan<'py>(&self, text: &Bound<'py, PyAny>, format: &str) -> PyResult<Bound<'py, PyTuple>> {
+    #[pyo3(signature = (text, *, format=Format::Auto), text_signature = "($self, text, *, format='auto')")]
+    fn scan<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = text::format)] format: Format,
+    ) -> PyResult<Bound<'py, PyTuple>> {
         let py = text.py();
         let text = Text::of(text, "scan()")?;
-        let mut found = scan(py, &self.engine, text.bytes(), text::format(format)?)?;
+        let mut found = scan(py, &self.engine, text.bytes(), format)?;
         text.place(&mut found)?;
         redaction::findings(py, &self.names, found)
     }
@@ -99,9 +109,13 @@ impl Redactor {
     /// Redacts many texts at once, on all CPUs: a list of `Redaction` in the order of `texts`.
     ///
     /// The same as `[redactor.redact(text) for text in texts]`, str and bytes mixed as they may be, but faster.
-    #[pyo3(signature = (texts, *, format="auto"))]
-    fn redact_many<'py>(&self, texts: &Bound<'py, PyAny>, format: &str) -> PyResult<Bound<'py, PyList>> {
-        let (py, format) = (texts.py(), text::format(format)?);
+    #[pyo3(signature = (texts, *, format=Format::Auto), text_signature = "($self, texts, *, format='auto')")]
+    fn redact_many<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = text::format)] format: Format,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = texts.py();
         let texts = texts_of(texts)?;
         let slices: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
         let total: usize = slices.iter().map(|text| text.len()).sum();
@@ -129,9 +143,9 @@ impl Redactor {
     /// A stream for text that arrives in pieces, all str or all bytes.
     ///
     /// The outputs joined equal the redaction of the pieces joined, wherever the text was cut.
-    #[pyo3(signature = (*, format="auto"))]
-    fn stream(&self, format: &str) -> PyResult<Stream> {
-        Ok(Stream::new(self.engine.stream(text::format(format)?), Arc::clone(&self.names)))
+    #[pyo3(signature = (*, format=Format::Auto), text_signature = "($self, *, format='auto')")]
+    fn stream(&self, #[pyo3(from_py_with = text::format)] format: Format) -> Stream {
+        Stream::new(self.engine.stream(format), Arc::clone(&self.names))
     }
 
     /// Where the replaced values are kept, when the placeholder style is a vault's; else None.
@@ -150,7 +164,7 @@ impl Redactor {
     /// What could not be honoured of the given rule files, one sentence each.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.engine.detector().warnings())
+        PyTuple::new(py, &self.warnings)
     }
 }
 
@@ -174,7 +188,8 @@ fn texts_of<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Vec<Text<'py>>> {
     if Text::of(texts, WHAT).is_ok() {
         return Err(wrong());
     }
-    texts.try_iter().map_err(|_| wrong())?.map(|text| Text::of(&text?, WHAT)).collect()
+    let texts = texts.try_iter().map_err(|_| wrong())?.enumerate();
+    texts.map(|(at, text)| Text::of(&text?, &format!("{WHAT} at [{at}]"))).collect()
 }
 
 pub(crate) fn redact(

@@ -35,7 +35,7 @@ pub(crate) fn _rule_example<'py>(
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
     let detector = redactor.get().engine.detector();
     let Some((number, _)) = (0..).zip(detector.rules()).find(|(_, info)| info.id == rule) else {
-        return Err(errors::input(format!("no rule {rule}")));
+        return Err(errors::input("there is no rule of that id".into()));
     };
     Ok(enter::attached(|| detector.example(number, seed))?.map(|token| PyBytes::new(py, &token)))
 }

@@ -48,11 +48,11 @@ impl<'py> Text<'py> {
 
     fn of_str(text: &Bound<'py, PyString>) -> PyResult<Self> {
         let py = text.py();
-        let ascii = || text.call_method0(intern!(py, "isascii"))?.is_truthy();
+        // The methods of str itself: a subclass may have others.
+        let ascii = || py.get_type::<PyString>().call_method1(intern!(py, "isascii"), (text,))?.is_truthy();
         if (text.code_point_len()? <= LEND_MAX || ascii()?) && text.to_str().is_ok() {
             return Ok(Self::Str(text.clone()));
         }
-        // The method of str itself: a subclass may have another.
         let encoded = py.get_type::<PyString>().call_method1(
             intern!(py, "encode"),
             (text, intern!(py, "utf-8"), intern!(py, "surrogatepass")),
@@ -149,12 +149,14 @@ pub(crate) fn is_continuation(byte: u8) -> bool {
 }
 
 /// Which layout a caller forces, by its name.
-pub(crate) fn format(name: &str) -> PyResult<Format> {
-    match name {
-        "auto" => Ok(Format::Auto),
-        "text" => Ok(Format::Text),
-        "json" => Ok(Format::Json),
-        "jsonl" => Ok(Format::JsonLines),
-        other => Err(errors::input(format!("format is one of auto, text, json, jsonl, not {other:?}"))),
+pub(crate) fn format(name: &Bound<'_, PyAny>) -> PyResult<Format> {
+    let text = name.cast::<PyString>();
+    // A lone surrogate is no name either; the error of the conversion would carry the text.
+    match text.as_ref().map(|text| text.to_str()) {
+        Ok(Ok("auto")) => Ok(Format::Auto),
+        Ok(Ok("text")) => Ok(Format::Text),
+        Ok(Ok("json")) => Ok(Format::Json),
+        Ok(Ok("jsonl")) => Ok(Format::JsonLines),
+        _ => Err(errors::argument("format", "one of auto, text, json, jsonl", name, text.is_ok())),
     }
 }

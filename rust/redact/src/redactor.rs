@@ -1,5 +1,6 @@
 //! A policy and an output style, ready to rewrite text.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::sync::Arc;
 
@@ -96,6 +97,13 @@ impl fmt::Debug for Redactor {
     }
 }
 
+/// Puts findings in order, as [`settle`] does, whichever of equals was found first: a stream finds them in another
+/// order than a scan of the whole.
+pub(crate) fn in_order(found: &mut Vec<Match>) {
+    found.sort_unstable_by_key(|m| (m.start, Reverse(m.end), Reverse(m.rank), m.rule));
+    settle(found);
+}
+
 impl Redactor {
     /// Joins a detector with its output options.
     pub fn new(detector: Arc<Detector>, options: Options) -> Self {
@@ -129,7 +137,7 @@ impl Redactor {
             }
         }
         if found.len() > 1 {
-            settle(&mut found);
+            in_order(&mut found);
         }
         Some(found)
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use ctxproto_detect::{Detector, Match, Part, settle};
+use ctxproto_detect::{Detector, Match, Part};
 
-use crate::redactor::{Finding, Format, Redactor};
+use crate::redactor::{Finding, Format, Redactor, in_order};
 use crate::writer::Writer;
 
 /// What is scanned at once: more is cut, so that a large piece needs no more memory than a small one.
@@ -83,7 +83,7 @@ impl Stream {
         // A finding that was written may be found again when its surroundings are.
         let written = self.written;
         self.open.retain(|m| m.start >= written);
-        settle(&mut self.open);
+        in_order(&mut self.open);
         let mut safe = decided.max(self.written);
         for m in &self.open {
             if m.start < safe && m.end > safe {

@@ -10,6 +10,8 @@ use crate::redactor::{Finding, Format, Redactor};
 pub(crate) struct Writer {
     position: Position,
     json: Option<JsonPath>,
+    /// The text is known to be JSON: a number may be all of it.
+    forced: bool,
     /// How far the two above have got.
     at: usize,
 }
@@ -17,7 +19,8 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn new(format: Format) -> Self {
         let json = (format != Format::Text).then(JsonPath::default);
-        Self { position: Position::default(), json, at: 0 }
+        let forced = matches!(format, Format::Json | Format::JsonLines);
+        Self { position: Position::default(), json, forced, at: 0 }
     }
 
     /// Begins anew.
@@ -63,7 +66,7 @@ impl Writer {
     ) -> Finding {
         let finding = self.finding(redactor, text, m, offset);
         let bare = self.json.as_ref().is_some_and(JsonPath::is_bare);
-        let quote = bare_number(text, m, bare);
+        let quote = bare_number(text, m, bare, self.forced);
         if let Some(quote) = quote {
             out.extend_from_slice(quote);
         }
@@ -84,13 +87,20 @@ fn clean(redactor: &Redactor, path: String) -> String {
 }
 
 /// The quote that a placeholder needs where a number of JSON stood: at the depth of the key's own quote, for JSON may
-/// stand in a string of JSON.
-fn bare_number<'t>(text: &'t [u8], m: &Match, bare: bool) -> Option<&'t [u8]> {
+/// stand in a string of JSON. `bare` says that a list's item stands here, `forced` that a whole text or line may be a number.
+fn bare_number<'t>(text: &'t [u8], m: &Match, bare: bool, forced: bool) -> Option<&'t [u8]> {
     let number = |b: &u8| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E');
     if !text[m.start..m.end].iter().all(number) {
         return None;
     }
     let before = text[..m.start].trim_ascii_end();
+    if forced {
+        let line_before = text[..m.start].iter().rev().find(|b| !matches!(b, b' ' | b'\t' | b'\r'));
+        let line_after = text[m.end..].iter().find(|b| !matches!(b, b' ' | b'\t' | b'\r'));
+        if matches!((line_before, line_after), (None | Some(b'\n'), None | Some(b'\n'))) {
+            return Some(b"\"");
+        }
+    }
     let after = text[m.end..].trim_ascii_start().first();
     if !matches!(after, Some(b',' | b'}' | b']' | b'\\') | None) {
         return None;

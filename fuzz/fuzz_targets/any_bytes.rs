@@ -1,0 +1,7 @@
+#![no_main]
+
+#[path = "../../rust/redact/tests/fuzz/mod.rs"]
+#[allow(dead_code)]
+mod fuzz;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::any_bytes(data));

@@ -1,0 +1,342 @@
+"""What errors are and say: one tree, the fitting builtin, the parameter's name, and nothing of a value."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import random
+import string
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ctxproto
+import pytest
+from ctxproto import Allow, CtxprotoError, Finding, Redactor, Vault, known_values_from_env
+from strategies import random_token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+REDACTOR = Redactor()
+
+
+class HostileStr(str):
+    """A str that fails or lies whenever it is asked."""
+
+    __slots__ = ()
+
+    def refuse(self, *_: object) -> Any:
+        raise AssertionError("the text itself is what counts")
+
+    __str__ = __repr__ = __eq__ = __len__ = __iter__ = __getitem__ = __contains__ = __format__ = refuse
+    encode = isascii = upper = lower = casefold = strip = startswith = refuse  # type: ignore[assignment]
+    __hash__ = str.__hash__
+
+
+class Liar:
+    """Says it is a str."""
+
+    @property
+    def __class__(self) -> Any:
+        return str
+
+    @__class__.setter
+    def __class__(self, _: object) -> None: ...
+
+
+class Closed:
+    """Neither shown nor compared."""
+
+    def refuse(self, *_: object) -> Any:
+        raise AssertionError("nobody asked")
+
+    __str__ = __repr__ = __eq__ = __bool__ = __len__ = refuse
+    __hash__ = None  # type: ignore[assignment]
+
+
+def strange() -> list[Any]:
+    """Values that no parameter expects, or that few do."""
+    return [
+        None,
+        True,
+        0,
+        -1,
+        10**400,
+        1.5,
+        float("nan"),
+        Decimal("1.5"),
+        "",
+        " ",
+        "x",
+        "\ud800",
+        "\udcff.toml",
+        "a\0b",
+        "huge" * 300_000,
+        HostileStr("hostile text"),
+        HostileStr("\ud800"),
+        b"",
+        b"\xff\0",
+        bytearray(b"bytes"),
+        memoryview(b"abcd").cast("I"),
+        [],
+        [None],
+        [1],
+        ["\ud800"],
+        ["x", b"y", 3],
+        [HostileStr("hostile text")],
+        [["nested"]],
+        (),
+        {},
+        {1: 2},
+        {"\ud800": "x"},
+        {"LABEL": None},
+        {"LABEL": "\ud800"},
+        {HostileStr("API_TOKEN"): HostileStr("hostile value")},
+        {"set"},
+        object(),
+        Liar(),
+        Closed(),
+        print,
+        int,
+        ...,
+        Vault(),
+        Allow(),
+        Path("no such path"),
+        io.StringIO("text"),
+        io.BytesIO(b"data"),
+        REDACTOR,
+    ]
+
+
+async def _all(pieces: Any) -> list[Any]:
+    return [piece async for piece in pieces]
+
+
+class _File:
+    """Reads what is put in."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    def read(self, _size: int) -> Any:
+        given, self.given = self.given, ""
+        return given
+
+
+# Every public parameter: how it is given, and what its errors call it.
+PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "Redactor.profile": (lambda x: Redactor(profile=x), "profile"),
+    "Redactor.rules": (lambda x: Redactor(rules=x), "rules"),
+    "Redactor.pii": (lambda x: Redactor(pii=x), "pii"),
+    "Redactor.allow": (lambda x: Redactor(allow=x), "allow"),
+    "Redactor.known_values": (lambda x: Redactor(known_values=x), "known_values"),
+    "Redactor.placeholder": (lambda x: Redactor(placeholder=x), "placeholder"),
+    "Redactor.key": (lambda x: Redactor(key=x), "key"),
+    "Allow.values": (lambda x: Redactor(allow=Allow(values=x)), "allow.values"),
+    "Allow.patterns": (lambda x: Redactor(allow=Allow(patterns=x)), "allow.patterns"),
+    "Allow.rules": (lambda x: Redactor(allow=Allow(rules=x)), "allow.rules"),
+    "Allow.keys": (lambda x: Redactor(allow=Allow(keys=x)), "allow.keys"),
+    "Allow.inline": (lambda x: Redactor(allow=Allow(inline=x)), "allow.inline"),
+    "redact.text": (lambda x: REDACTOR.redact(x), "redact()"),
+    "redact.format": (lambda x: REDACTOR.redact("x", format=x), "format"),
+    "scan.text": (lambda x: REDACTOR.scan(x), "scan()"),
+    "scan.format": (lambda x: REDACTOR.scan("x", format=x), "format"),
+    "redact_many.texts": (lambda x: REDACTOR.redact_many(x), "redact_many()"),
+    "redact_many.format": (lambda x: REDACTOR.redact_many(["x"], format=x), "format"),
+    "redact_json.value": (lambda x: REDACTOR.redact_json(x), "redact_json()"),
+    "stream.format": (lambda x: REDACTOR.stream(format=x), "format"),
+    "feed.piece": (lambda x: REDACTOR.stream().feed(x), "feed()"),
+    "redact_iter.pieces": (lambda x: list(REDACTOR.redact_iter(x)), "()"),
+    "redact_iter.format": (lambda x: REDACTOR.redact_iter([], format=x), "format"),
+    "redact_aiter.pieces": (lambda x: asyncio.run(_all(REDACTOR.redact_aiter(x))), "()"),
+    "redact_aiter.format": (lambda x: REDACTOR.redact_aiter(x, format=x), "format"),
+    "reader.file": (lambda x: REDACTOR.reader(x), "reader()"),
+    "reader.read": (lambda x: REDACTOR.reader(_File(x)), "reader()"),
+    "reader.format": (lambda x: REDACTOR.reader(io.StringIO(), format=x), "format"),
+    "writer.file": (lambda x: REDACTOR.writer(x), "writer()"),
+    "writer.write": (lambda x: REDACTOR.writer(io.StringIO()).write(x), "feed()"),
+    "writer.format": (lambda x: REDACTOR.writer(io.StringIO(), format=x), "format"),
+    "module.redact.text": (ctxproto.redact, "redact()"),
+    "module.redact.format": (lambda x: ctxproto.redact("x", format=x), "format"),
+    "module.scan.text": (ctxproto.scan, "scan()"),
+    "module.scan.format": (lambda x: ctxproto.scan("x", format=x), "format"),
+    "known_values_from_env.environ": (known_values_from_env, "environ"),
+    "Vault.restore": (Vault().restore, "restore()"),
+    "Finding.rule": (lambda x: Finding(x, "L", 0, 1), "rule"),
+    "Finding.label": (lambda x: Finding("r", x, 0, 1), "label"),
+    "Finding.start": (lambda x: Finding("r", "L", x, 1), "start"),
+    "Finding.end": (lambda x: Finding("r", "L", 0, x), "end"),
+    "Finding.line": (lambda x: Finding("r", "L", 0, 1, line=x), "line"),
+    "Finding.column": (lambda x: Finding("r", "L", 0, 1, column=x), "column"),
+    "Finding.key_path": (lambda x: Finding("r", "L", 0, 1, key_path=x), "key_path"),
+    "Finding.fingerprint": (lambda x: Finding("r", "L", 0, 1, fingerprint=x), "fingerprint"),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_anything_works_or_is_an_error_of_ours_that_names_the_parameter(name: str) -> None:
+    call, called = PARAMETERS[name]
+    refused = 0
+    for at, value in enumerate(strange()):
+        if name == "redact_iter.pieces" and isinstance(value, HostileStr):
+            continue  # an iterator's own errors are its own
+        error = outcome(call, value)
+        if error is not None:
+            refused += 1
+            assert isinstance(error, CtxprotoError), (at, repr(error))
+            assert isinstance(error, TypeError | ValueError), (at, type(error))
+            assert called in str(error), (at, str(error))
+            assert error.__cause__ is error.__context__ is None
+    assert refused or name == "Vault.restore"
+
+
+def outcome(call: Callable[[Any], Any], value: Any) -> BaseException | None:
+    try:
+        call(value)
+    except BaseException as error:  # noqa: BLE001 - whatever it is
+        return error
+    return None
+
+
+@pytest.mark.parametrize("name", [name for name in PARAMETERS if not name.startswith("Vault")])
+def test_a_wrong_type_is_a_type_error(name: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        PARAMETERS[name][0](object())
+    assert isinstance(caught.value, CtxprotoError)
+    assert "object" in str(caught.value) or name == "reader.read"
+
+
+@pytest.mark.parametrize("name", [n for n in PARAMETERS if n.endswith((".format", ".profile", ".placeholder", ".pii"))])
+def test_an_unknown_word_is_a_value_error_and_no_type_error(name: str) -> None:
+    with pytest.raises(ValueError, match="not a str of 4 characters") as caught:
+        PARAMETERS[name][0]("zzzz")
+    assert isinstance(caught.value, ctxproto.ConfigError)
+    assert not isinstance(caught.value, TypeError)
+
+
+def test_subclasses_of_str_are_taken_for_their_text() -> None:
+    text = HostileStr("the known value")
+    redactor = Redactor(
+        profile=HostileStr("secrets"),  # type: ignore[arg-type]
+        pii=[HostileStr("EMAIL")],
+        allow=Allow(values=[text], patterns=[HostileStr("a+")], rules=[HostileStr("IBAN")], keys=[text]),
+        known_values={HostileStr("LABEL"): HostileStr("another known value")},
+        placeholder=HostileStr("mask"),
+        key=HostileStr("k" * 16),
+    )
+    assert redactor.redact(HostileStr("see another known value")).text == "see ********"
+    assert redactor.redact("x", format=HostileStr("text")).text == "x"  # type: ignore[call-overload]
+
+
+def everything_said(error: BaseException | None) -> Iterator[str]:
+    """All that a log could show of an error and of those behind it."""
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield from (str(one), repr(one), repr(one.args), repr(vars(one)), repr(getattr(one, "__notes__", "")))
+        # Attributes that the errors of the standard library carry.
+        yield from (repr(getattr(one, name, "")) for name in ("object", "filename", "filename2", "doc", "msg", "text"))
+        waiting += [one.__cause__, one.__context__]
+
+
+def shapes(secret: str) -> list[Any]:
+    """A secret in all the ways it may be given by mistake."""
+    broken = secret + "\ud800"
+    texts = [secret, broken, f"{secret}(", f"/tmp/{secret}/x", f"{secret}.toml", secret.encode(), HostileStr(secret)]
+    return [
+        *texts,
+        *([text] for text in texts),
+        *({text: 1} for text in texts),
+        *({"LABEL": [text]} for text in texts),
+        {secret: secret},
+        {"API_KEY": [secret]},
+        [[secret]],
+        {secret},
+        Path(secret),
+        [Path(secret)],
+        Allow(rules=[secret]),
+        Allow(patterns=[f"(?{secret}"]),
+        Allow(values=[[secret]], keys=[secret, 1]),  # type: ignore[list-item]
+        object(),
+    ]
+
+
+# A token that every policy knows, and a password that none does.
+SECRETS = [random_token(17), "".join(random.Random(17).choices(string.ascii_letters, k=14))]
+
+
+@pytest.mark.parametrize("secret", SECRETS, ids=["token", "password"])
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_no_error_shows_a_secret(name: str, secret: str) -> None:
+    # A path is named when it looks like one (see ctxproto.errors), but what is known for a secret is taken out of it.
+    known = secret.startswith("gh")
+    for value in shapes(secret):
+        if not known and "toml" in texts_in(value):
+            continue
+        if error := outcome(PARAMETERS[name][0], value):
+            said = "\0".join(everything_said(error))
+            body = secret[4:] if known else secret
+            assert not any(body[at : at + 6] in said for at in range(len(body) - 5)), name
+
+
+def texts_in(value: Any) -> str:
+    """The texts of a list or a mapping, joined."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, dict):
+        return texts_in([*value, *value.values()])
+    return "".join(map(texts_in, value)) if type(value) in {list, set} else ""
+
+
+def test_nothing_of_a_rule_file_that_is_none(tmp_path: Path) -> None:
+    token = random_token(3)
+    texts = [
+        token,
+        f"key = {token}",
+        f'rule = "{token}"',
+        f'[[rule]]\nid = "{token}"\n',
+        f'[[rules]]\nregex = "({token}"\n',
+    ]
+    texts += [f'{token} = "{token}"', f'[[rule]]\nid = "a"\n{token} = 1\n', f'[extend]\npath = "{token}"\n[[rules]]\n']
+    texts += [f'[[rules]]\nid = "{token}"\nregex = "a{{20}}"\n{token} = 1\n', '[[rule]]\nname = ["correct horse"]\n']
+    texts += ['rule = "correct horse"\n', 'rules = [["correct horse"]]\n']
+    path = tmp_path / "rules.toml"
+    for text in texts:
+        path.write_text(text)
+        try:
+            said = [" ".join(Redactor(rules=path).warnings)]
+        except CtxprotoError as error:
+            said = list(everything_said(error))
+        assert token[4:12] not in "".join(said)
+        assert "horse" not in "".join(said)
+    path.write_bytes(b"\xff" + token.encode())
+    with pytest.raises(ctxproto.ConfigError, match="it is not UTF-8") as caught:
+        Redactor(rules=path)
+    assert token[4:12] not in "".join(everything_said(caught.value))
+
+
+def test_reprs_show_no_secret() -> None:
+    token = random_token(4)
+    vault = Vault()
+    redactor = Redactor(known_values=[token], placeholder=vault, allow=Allow(values=["x" + token]))
+    result = redactor.redact(f"see {token}")
+    stream = redactor.stream()
+    stream.feed(f"see {token} ")
+    shown = [redactor, vault, result, result.findings, stream, redactor.rules, redactor.warnings]
+    shown += [Allow([token], [token], [token], [token]), Allow(token, token, token, token)]
+    assert not any(token[4:12] in repr(one) for one in shown)
+
+
+def test_a_rule_file_of_any_name_and_no_end(tmp_path: Path) -> None:
+    rule = b'[[rule]]\nid = "mine"\nname = "Mine"\nlabel = "MINE"\nshape = "mine_ alnum{32}"\n'
+    path = tmp_path / "\udcff.toml"
+    path.write_bytes(rule)
+    (mine,) = Redactor(profile="none", rules=[path]).rules
+    assert mine.source.endswith(r"\xff.toml")
+    with pytest.raises(ctxproto.ConfigError, match="it is larger than 16 MiB"):
+        Redactor(rules="/dev/zero")
