@@ -20,6 +20,7 @@ CRATES = {
     "ctxproto-text": set[str](),
     "ctxproto-detect": {"ctxproto-text"},
     "ctxproto-redact": {"ctxproto-text", "ctxproto-detect"},
+    "ctxproto-trim": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact"},
     "ctxproto-batch": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact"},
     "ctxproto-py": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact", "ctxproto-batch"},
 }

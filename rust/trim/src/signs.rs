@@ -1,0 +1,236 @@
+//! What makes a line matter: the words that failures, outcomes and warnings are told in.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+/// How much a line matters, the most first. Lines that are alike but for numbers are told apart from the first of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Tier {
+    /// What the caller's patterns match, or what the rest cannot be read without.
+    Asked,
+    /// The last lines.
+    Last,
+    /// Exit codes and totals.
+    Outcome,
+    /// Errors.
+    Error,
+    /// What stands around those.
+    Near,
+    /// More lines like one that was asked for, an outcome or an error.
+    AskedAgain,
+    ErrorAgain,
+    Warning,
+    Plain,
+    /// More lines like a warning or a plain one.
+    PlainAgain,
+    Blank,
+}
+
+impl Tier {
+    pub(crate) const COUNT: usize = Self::Blank as usize + 1;
+
+    /// The tier of a line like one that was seen before.
+    pub(crate) fn again(self) -> Self {
+        match self {
+            Self::Asked => Self::AskedAgain,
+            Self::Outcome | Self::Error => Self::ErrorAgain,
+            Self::Warning | Self::Plain => Self::PlainAgain,
+            other => other,
+        }
+    }
+
+    /// Whether what stands around such a line is worth keeping.
+    pub(crate) fn has_context(self) -> bool {
+        matches!(self, Self::Asked | Self::Outcome | Self::Error)
+    }
+}
+
+/// Words in lower case; looked for as they are, with a capital, and in capitals, at the beginning of a word.
+const WORDS: [(&str, Tier); 25] = [
+    ("error", Tier::Error),
+    ("exception", Tier::Error),
+    ("traceback", Tier::Error),
+    ("failed", Tier::Error),
+    ("failure", Tier::Error),
+    ("fatal", Tier::Error),
+    ("panic", Tier::Error),
+    ("critical", Tier::Error),
+    ("severe", Tier::Error),
+    ("abort", Tier::Error),
+    ("denied", Tier::Error),
+    ("refused", Tier::Error),
+    ("timeout", Tier::Error),
+    ("timed out", Tier::Error),
+    ("unable to", Tier::Error),
+    ("cannot ", Tier::Error),
+    ("not found", Tier::Error),
+    ("no such file", Tier::Error),
+    ("segmentation fault", Tier::Error),
+    ("out of memory", Tier::Error),
+    ("killed", Tier::Error),
+    ("caused by", Tier::Error),
+    ("assert", Tier::Error),
+    ("exit", Tier::Outcome),
+    ("warn", Tier::Warning),
+];
+
+/// Looked for exactly so.
+const EXACT: [(&str, Tier); 9] = [
+    ("FAIL", Tier::Error),
+    ("ERR!", Tier::Error),
+    ("not ok ", Tier::Error),
+    ("core dumped", Tier::Error),
+    ("returncode", Tier::Outcome),
+    ("return code", Tier::Outcome),
+    ("test result:", Tier::Outcome),
+    (" passed", Tier::Outcome),
+    (" failed", Tier::Outcome),
+];
+
+struct Signs {
+    automaton: AhoCorasick,
+    tiers: Vec<(Tier, bool)>,
+}
+
+static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
+    let mut needles = vec![];
+    let mut tiers = vec![];
+    for (word, tier) in WORDS {
+        let capital = format!("{}{}", word[..1].to_ascii_uppercase(), &word[1..]);
+        for form in [word.to_owned(), capital, word.to_ascii_uppercase()] {
+            needles.push(form);
+            tiers.push((tier, true));
+        }
+    }
+    for (word, tier) in EXACT {
+        needles.push(word.to_owned());
+        tiers.push((tier, false));
+    }
+    let automaton = AhoCorasick::builder()
+        .kind(Some(aho_corasick::AhoCorasickKind::DFA))
+        .build(&needles)
+        .expect("a hundred short words compile");
+    Signs { automaton, tiers }
+});
+
+/// The best sign in a line.
+pub(crate) fn sign(line: &[u8]) -> Option<Tier> {
+    let signs = &*SIGNS;
+    // Of signs that share bytes all count.
+    let hits = signs.automaton.find_overlapping_iter(line);
+    hits.filter_map(|hit| {
+        let (tier, word) = signs.tiers[hit.pattern().as_usize()];
+        let (start, end) = (hit.start(), hit.end());
+        let stands = !word || begins_word(line, start) && !is_denied(line, start, end);
+        (stands && (tier != Tier::Outcome || is_outcome(line, start, end))).then_some(tier)
+    })
+    .min()
+}
+
+/// Whether a word begins at `at`: `ValueError` has one inside, `terror` has none.
+fn begins_word(text: &[u8], at: usize) -> bool {
+    let Some(&before) = at.checked_sub(1).and_then(|i| text.get(i)) else { return true };
+    if text[at].is_ascii_lowercase() {
+        !before.is_ascii_alphabetic()
+    } else {
+        !before.is_ascii_uppercase() || text.get(at + 1).is_some_and(u8::is_ascii_lowercase)
+    }
+}
+
+/// Whether the text says that there was none: `0 errors`, `no error`, `errors=0`, `"error": null`.
+fn is_denied(text: &[u8], start: usize, end: usize) -> bool {
+    let before = text[..start].trim_ascii_end();
+    let word = &before[before.len() - before.iter().rev().take(8).take_while(|b| b.is_ascii_alphanumeric()).count()..];
+    if matches!(word, b"0" | b"no" | b"No" | b"without" | b"zero") {
+        return true;
+    }
+    let after = &text[end..text.len().min(end + 16)];
+    let plural = after.iter().take_while(|b| b.is_ascii_alphabetic()).count();
+    let after = after[plural..].trim_ascii_start();
+    let sign = after.iter().take_while(|b| matches!(b, b'"' | b'\'' | b'\\' | b':' | b'=' | b' ')).count();
+    let value = &after[sign..];
+    let none = [&b"null"[..], b"None", b"none", b"false", b"nil", b"[]", b"{}"];
+    let zero = value.first() == Some(&b'0') && !value.get(1).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'.');
+    sign > 0 && after[..sign].iter().any(|b| matches!(b, b':' | b'=')) && (zero || none.iter().any(|n| value.starts_with(n)))
+}
+
+/// Whether a number is told: `exit code 1`, `exited with 137`, `returncode=0`, `3 failed`.
+fn is_outcome(text: &[u8], start: usize, end: usize) -> bool {
+    if text[start] == b' ' {
+        return start > 0 && text[start - 1].is_ascii_digit();
+    }
+    let after = &text[end..text.len().min(end + 24)];
+    let line = &after[..memchr::memchr(b'\n', after).unwrap_or(after.len())];
+    text[start..end].ends_with(b":") || line.iter().any(u8::is_ascii_digit)
+}
+
+/// What a line looks like but for its numbers: lines of one kind have one key.
+pub(crate) fn kind(line: &[u8]) -> u64 {
+    const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut hash = 0u64;
+    let mut word = 0u64;
+    let mut held = 0;
+    let mut inside = false;
+    for &b in line {
+        // From its first digit on, a word is a number.
+        let b = if b.is_ascii_digit() {
+            if inside {
+                continue;
+            }
+            inside = true;
+            b'0'
+        } else if inside && b.is_ascii_alphabetic() {
+            continue;
+        } else {
+            inside = false;
+            b
+        };
+        word = word << 8 | u64::from(b);
+        held += 1;
+        if held == 8 {
+            hash = (hash ^ word).wrapping_mul(MIX).rotate_left(29);
+            (word, held) = (0, 0);
+        }
+    }
+    (hash ^ word).wrapping_mul(MIX) ^ held << 60
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_matters() {
+        let best = |line: &str| sign(line.as_bytes());
+        for (line, want) in [
+            ("ERROR: no space", Some(Tier::Error)),
+            ("ValueError: x", Some(Tier::Error)),
+            ("java.lang.NullPointerException", Some(Tier::Error)),
+            ("--- FAIL: TestX", Some(Tier::Error)),
+            ("a mirror of terror", None),
+            ("0 errors, no failures", None),
+            ("errors=0, failed: 0", None),
+            (r#"{"error": null}"#, None),
+            (r#"{"error": "x"}"#, Some(Tier::Error)),
+            ("exit code 1", Some(Tier::Outcome)),
+            ("exited with status 137", Some(Tier::Outcome)),
+            ("2 passed, 3 failed in 0.1s", Some(Tier::Outcome)),
+            ("on exit we leave", None),
+            ("test result: ok. 3 passed", Some(Tier::Outcome)),
+            ("WARN disk", Some(Tier::Warning)),
+            ("plain", None),
+        ] {
+            assert_eq!(best(line), want, "{line}");
+        }
+    }
+
+    #[test]
+    fn alike_but_for_numbers() {
+        let same = |a: &str, b: &str| kind(a.as_bytes()) == kind(b.as_bytes());
+        assert!(same("2024-01-02 10:00:00 took 12 ms", "2025-11-30 23:59:59 took 7 ms"));
+        assert!(same("id 3fa9 done", "id 77 done"));
+        assert!(!same("took 12 ms", "took 12 us"));
+        assert!(!same("", " "));
+    }
+}
