@@ -78,7 +78,7 @@ pub(crate) fn trim(source: &Source<'_>) -> Option<Result<Made, TrimError>> {
     }
     let mut sieve = Sieve::new(source.plan.budget);
     let mut place = Place::default();
-    lines::each(piece, |line: Line<'_>| {
+    lines::each(piece, |_, line: Line<'_>| {
         let tier = place.tier(&line.head.text);
         sieve.shelve(tier, line);
     });

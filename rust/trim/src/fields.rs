@@ -102,23 +102,31 @@ fn choose(text: &[u8], tree: &Tree, fields: &Fields) -> Vec<bool> {
         for (index, &child) in tree.inside(n).iter().enumerate() {
             let key = &tree.nodes[child].key;
             let mut next: Vec<&[Step]> = vec![];
+            let mut add = |path| {
+                // Each once: a list in a list adds nothing new.
+                if !next.contains(&path) {
+                    next.push(path);
+                }
+            };
             for &path in &paths {
                 match path {
-                    [] => next.push(path),
-                    [Step::Any, rest @ ..] => next.push(rest),
-                    [Step::Index(i), rest @ ..] if key.is_empty() && *i == index => next.push(rest),
-                    [Step::Key(name), rest @ ..] if !key.is_empty() && text[key.start + 1..key.end - 1] == **name => {
-                        next.push(rest);
+                    [] => add(path),
+                    [Step::Any, rest @ ..] => {
+                        add(rest);
+                        // It may have meant the keys of the items.
+                        if key.is_empty() && !rest.is_empty() {
+                            add(path);
+                        }
+                    }
+                    [Step::Index(i), rest @ ..] if key.is_empty() && *i == index => add(rest),
+                    [Step::Key(name), rest @ ..] if !key.is_empty() => {
+                        if text[key.start + 1..key.end - 1] == **name {
+                            add(rest);
+                        }
                     }
                     // A list stands for its items.
-                    [Step::Key(_), ..] if key.is_empty() => next.push(path),
+                    [Step::Key(_), ..] => add(path),
                     _ => {}
-                }
-                if let ([Step::Any, rest @ ..], true) = (path, key.is_empty()) {
-                    // `*` may have meant the keys of the items.
-                    if !rest.is_empty() && !next.contains(&path) {
-                        next.push(path);
-                    }
                 }
             }
             let container = matches!(tree.nodes[child].kind, Kind::Object | Kind::Array);

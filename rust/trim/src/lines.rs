@@ -32,25 +32,25 @@ impl Patterns {
 /// A longer line is held as its two ends.
 pub(crate) const LONG: usize = 64 * 1024;
 
-/// The tier that a line's own words give it.
-pub(crate) fn sign(patterns: &Patterns, line: &Line<'_>) -> Option<Tier> {
-    let ends = [Some(&line.head), line.tail.as_ref()];
-    let texts = || ends.iter().flatten().map(|piece| piece.text.trim_ascii_end());
-    if texts().any(|text| patterns.asks_for(text)) {
+/// The tier that a line's own words give it. `sign` is the best of its signs; of a very long line only those in what
+/// is held of it count.
+pub(crate) fn sign(patterns: &Patterns, line: &Line<'_>, sign: Option<Tier>) -> Option<Tier> {
+    let ends = [Some(&line.head), line.tail.as_ref()].into_iter().flatten();
+    if ends.clone().any(|end: &Piece<'_>| patterns.asks_for(end.text.trim_ascii_end())) {
         return Some(Tier::Asked);
     }
-    texts().filter_map(signs::sign).min()
+    if line.tail.is_none() { sign } else { ends.filter_map(|end| signs::sign(&end.text)).min() }
 }
 
 /// Calls `take` for each line of a text.
-pub(crate) fn each<'p>(piece: &'p Piece<'_>, mut take: impl FnMut(Line<'p>)) {
+pub(crate) fn each<'p>(piece: &'p Piece<'_>, mut take: impl FnMut(Range<usize>, Line<'p>)) {
     let mut row = 0;
     let mut start = 0;
     let breaks = memchr::memchr_iter(b'\n', &piece.text).map(|i| i + 1);
     let open = piece.text.last().is_some_and(|&b| b != b'\n').then_some(piece.len());
     for end in breaks.chain(open) {
         let lines = piece.lines(start..end);
-        take(line(piece, start..end, row, lines));
+        take(start..end, line(piece, start..end, row, lines));
         row += lines;
         start = end;
     }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::packed::Searcher;
 
 /// How much a line matters, the most first. Lines that are alike but for numbers are told apart from the first of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +47,7 @@ impl Tier {
 }
 
 /// Words in lower case; looked for as they are, with a capital, and in capitals, at the beginning of a word.
-const WORDS: [(&str, Tier); 25] = [
+const WORDS: [(&str, Tier); 24] = [
     ("error", Tier::Error),
     ("exception", Tier::Error),
     ("traceback", Tier::Error),
@@ -66,7 +66,6 @@ const WORDS: [(&str, Tier); 25] = [
     ("cannot ", Tier::Error),
     ("not found", Tier::Error),
     ("no such file", Tier::Error),
-    ("segmentation fault", Tier::Error),
     ("out of memory", Tier::Error),
     ("killed", Tier::Error),
     ("caused by", Tier::Error),
@@ -80,52 +79,82 @@ const EXACT: [(&str, Tier); 9] = [
     ("FAIL", Tier::Error),
     ("ERR!", Tier::Error),
     ("not ok ", Tier::Error),
+    ("egmentation fault", Tier::Error),
     ("core dumped", Tier::Error),
     ("returncode", Tier::Outcome),
     ("return code", Tier::Outcome),
     ("test result:", Tier::Outcome),
     (" passed", Tier::Outcome),
-    (" failed", Tier::Outcome),
 ];
 
 struct Signs {
-    automaton: AhoCorasick,
-    tiers: Vec<(Tier, bool)>,
+    searcher: Searcher,
+    /// For each needle: its tier, and the first letter of the word that it is the rest of.
+    tiers: Vec<(Tier, Option<u8>)>,
 }
 
 static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
     let mut needles = vec![];
     let mut tiers = vec![];
+    // Without its first letter, a word with a capital and one without are the same: few enough needles for the
+    // processor to look for all at once.
     for (word, tier) in WORDS {
-        let capital = format!("{}{}", word[..1].to_ascii_uppercase(), &word[1..]);
-        for form in [word.to_owned(), capital, word.to_ascii_uppercase()] {
-            needles.push(form);
-            tiers.push((tier, true));
+        for form in [word.to_owned(), word.to_ascii_uppercase()] {
+            needles.push(form[1..].to_owned());
+            tiers.push((tier, Some(word.as_bytes()[0])));
         }
     }
     for (word, tier) in EXACT {
         needles.push(word.to_owned());
-        tiers.push((tier, false));
+        tiers.push((tier, None));
     }
-    let automaton = AhoCorasick::builder()
-        .kind(Some(aho_corasick::AhoCorasickKind::DFA))
-        .build(&needles)
-        .expect("a hundred short words compile");
-    Signs { automaton, tiers }
+    let searcher = Searcher::new(&needles).expect("fifty short words compile");
+    Signs { searcher, tiers }
 });
+
+/// Calls `found` with every sign in `text`, a line or many, in order: where it stands, and its tier.
+pub(crate) fn each(text: &[u8], mut found: impl FnMut(usize, Tier)) {
+    let signs = &*SIGNS;
+    for hit in signs.searcher.find_iter(text) {
+        let (tier, first) = signs.tiers[hit.pattern().as_usize()];
+        let start = hit.start();
+        let from = start - text[..start].iter().rev().take(AROUND).take_while(|&&b| b != b'\n').count();
+        let to = text.len().min(hit.end() + AROUND);
+        let to = memchr::memchr(b'\n', &text[hit.end()..to]).map_or(to, |i| hit.end() + i);
+        let line = &text[from..to];
+        if let Some(tier) = judge(line, start - from, hit.end() - from, tier, first) {
+            found(start, tier);
+        }
+    }
+}
+
+/// How much of a line around a sign tells what it means.
+const AROUND: usize = 32;
+
+/// What a sign says in its line.
+fn judge(line: &[u8], start: usize, end: usize, tier: Tier, first: Option<u8>) -> Option<Tier> {
+    if let Some(first) = first {
+        let start = start.checked_sub(1)?;
+        if line[start].to_ascii_lowercase() != first || !begins_word(line, start) {
+            return None;
+        }
+        // A number of failures is an outcome.
+        let counted = line[..start].strip_suffix(b" ").is_some_and(|l| l.last().is_some_and(u8::is_ascii_digit));
+        if counted && line[start..end].eq_ignore_ascii_case(b"failed") {
+            return Some(Tier::Outcome);
+        }
+        if is_denied(line, start, end) {
+            return None;
+        }
+    }
+    (tier != Tier::Outcome || is_outcome(line, start, end)).then_some(tier)
+}
 
 /// The best sign in a line.
 pub(crate) fn sign(line: &[u8]) -> Option<Tier> {
-    let signs = &*SIGNS;
-    // Of signs that share bytes all count.
-    let hits = signs.automaton.find_overlapping_iter(line);
-    hits.filter_map(|hit| {
-        let (tier, word) = signs.tiers[hit.pattern().as_usize()];
-        let (start, end) = (hit.start(), hit.end());
-        let stands = !word || begins_word(line, start) && !is_denied(line, start, end);
-        (stands && (tier != Tier::Outcome || is_outcome(line, start, end))).then_some(tier)
-    })
-    .min()
+    let mut best: Option<Tier> = None;
+    each(line, |_, tier| best = Some(best.map_or(tier, |b| b.min(tier))));
+    best
 }
 
 /// Whether a word begins at `at`: `ValueError` has one inside, `terror` has none.

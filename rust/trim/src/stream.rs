@@ -12,6 +12,7 @@ use crate::loss::Size;
 use crate::piece::{Piece, Place, Swap};
 use crate::plan::{Plan, Trimmed, finish};
 use crate::sieve::{BYTES, Line, Sieve};
+use crate::signs;
 use crate::strategy::Strategy;
 use crate::view::{Look, Windows, first, last};
 
@@ -310,7 +311,7 @@ impl Lines {
             }
         };
         self.row += lines;
-        let sign = lines::sign(&self.patterns, &line);
+        let sign = lines::sign(&self.patterns, &line, signs::sign(&line.head.text));
         self.sieve.put(line, sign);
     }
 
