@@ -1,8 +1,9 @@
 //! Diffs: headers of files and of hunks, then what changed, then what stands around it.
 
 use crate::error::TrimError;
+use crate::fit::Made;
 use crate::lines::{self, PLAIN, Style};
-use crate::plan::{Made, Source};
+use crate::plan::Source;
 use crate::sieve::{Line, Sieve};
 use crate::signs::Tier;
 
@@ -41,7 +42,15 @@ impl Place {
             return Tier::Outcome;
         }
         let header = [
-            &b"diff "[..], b"--- ", b"+++ ", b"rename ", b"new file", b"deleted file", b"Binary files", b"Index: ", b"Only in ",
+            &b"diff "[..],
+            b"--- ",
+            b"+++ ",
+            b"rename ",
+            b"new file",
+            b"deleted file",
+            b"Binary files",
+            b"Index: ",
+            b"Only in ",
         ];
         if header.iter().any(|h| line.starts_with(h)) { Tier::Asked } else { Tier::Near }
     }
@@ -85,7 +94,5 @@ pub(crate) fn trim(source: &Source<'_>) -> Option<Result<Made, TrimError>> {
     let sorted = sieve.finish();
     let style = Style { fold: false, ..PLAIN };
     let rows = source.size.lines;
-    Some(
-        source.fit("diff").run(|room| lines::draft(&sorted, rows, room, &*source.plan.counter, &style)),
-    )
+    Some(source.fit("diff").run(|room| lines::draft(&sorted, rows, room, &*source.plan.counter, &style)))
 }

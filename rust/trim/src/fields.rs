@@ -1,8 +1,9 @@
 //! Only the fields that were asked for.
 
 use crate::error::TrimError;
+use crate::fit::Made;
 use crate::json::Document;
-use crate::plan::{Made, Source};
+use crate::plan::Source;
 use crate::tree::{Kind, ROOT, Tree};
 
 /// Paths of fields: `name`, `user.name`, `items.id` (of each item), `items[0].id`, `*.id` (under any key).
@@ -68,7 +69,7 @@ pub(crate) const NO_JSON: &str = "fields can be chosen in JSON only, and the tex
 pub(crate) enum Chosen {
     /// It asks for all there is.
     All,
-    Some(Made),
+    Some(Box<Made>),
 }
 
 /// Keeps the fields; `None` if the text is no JSON with fields.
@@ -86,7 +87,10 @@ pub(crate) fn trim(source: &Source<'_>, fields: &Fields) -> Option<Result<Chosen
     // What was not asked for is not missing: a marker only where fields that were asked for are cut.
     let full = document.full(source);
     let fits = source.fit("field_whitelist").plain(full);
-    Some(fits.map_or_else(|| document.trim(source, "field_whitelist"), Ok).map(Chosen::Some))
+    Some(
+        fits.map_or_else(|| document.trim(source, "field_whitelist"), Ok)
+            .map(|made| Chosen::Some(Box::new(made))),
+    )
 }
 
 /// The nodes that lie on a path or under its end.
@@ -110,7 +114,6 @@ fn choose(text: &[u8], tree: &Tree, fields: &Fields) -> Vec<bool> {
             };
             for &path in &paths {
                 match path {
-                    [] => add(path),
                     [Step::Any, rest @ ..] => {
                         add(rest);
                         // It may have meant the keys of the items.
@@ -119,13 +122,14 @@ fn choose(text: &[u8], tree: &Tree, fields: &Fields) -> Vec<bool> {
                         }
                     }
                     [Step::Index(i), rest @ ..] if key.is_empty() && *i == index => add(rest),
-                    [Step::Key(name), rest @ ..] if !key.is_empty() => {
-                        if text[key.start + 1..key.end - 1] == **name {
-                            add(rest);
-                        }
+                    [Step::Key(name), rest @ ..]
+                        if !key.is_empty() && text[key.start + 1..key.end - 1] == **name =>
+                    {
+                        add(rest);
                     }
-                    // A list stands for its items.
-                    [Step::Key(_), ..] => add(path),
+                    // What is wanted is wanted with all it holds, and a list stands for its items.
+                    [] => add(path),
+                    [Step::Key(_), ..] if key.is_empty() => add(path),
                     _ => {}
                 }
             }

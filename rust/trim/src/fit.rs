@@ -1,5 +1,6 @@
 //! The one way in which anything is made to fit: draft, count the whole with its marker, draft again with less room.
 
+use std::fmt::Write;
 use std::ops::Range;
 
 use crate::count::Count;
@@ -60,7 +61,9 @@ pub(crate) fn json_string(text: &str) -> String {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
             '\n' => out.push_str("\\n"),
-            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c if c < ' ' => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
             c => out.push(c),
         }
     }
@@ -72,6 +75,9 @@ pub(crate) fn json_string(text: &str) -> String {
 const MARKER: &str = "[trimmed: 1000 of 100000 lines, 10000 of 1000000 bytes kept]\n";
 /// How often a draft that is over is made smaller by what it is over, before its room is halved.
 const STEPS: usize = 4;
+
+/// A result, its loss, and the draft it was made from.
+pub(crate) type Made = (Vec<u8>, Loss, Draft);
 
 /// The target, and how the result is counted.
 pub(crate) struct Fit<'p> {
@@ -85,22 +91,19 @@ pub(crate) struct Fit<'p> {
 
 impl Fit<'_> {
     /// The largest draft that was found to fit, with its marker.
-    pub(crate) fn run(
-        &self,
-        mut draft: impl FnMut(usize) -> Draft,
-    ) -> Result<(Vec<u8>, Loss, Draft), TrimError> {
+    pub(crate) fn run(&self, mut draft: impl FnMut(usize) -> Draft) -> Result<Made, TrimError> {
         let hint = self.hint.map_or(0, |hint| self.counter.count(hint.as_bytes()) + 1);
         let mut room = self.budget.saturating_sub(self.counter.count(MARKER.as_bytes()) + hint);
-        let mut best: Option<(usize, (Vec<u8>, Loss, Draft))> = None;
+        let mut best: Option<Made> = None;
         for step in 0.. {
             let made = self.make(draft(room));
             let tokens = made.1.tokens;
             // A draft that keeps everything cannot be what was asked for: the source does not fit.
             if tokens <= self.budget && (made.1.dropped.bytes > 0 || !self.complete) {
                 let left = self.budget - tokens;
-                let better = best.as_ref().is_none_or(|(_, b)| b.1.tokens < tokens);
+                let better = best.as_ref().is_none_or(|b| b.1.tokens < tokens);
                 if better {
-                    best = Some((room, made));
+                    best = Some(made);
                 }
                 // Much is left when what was drafted was thought to take more than it does: one more try.
                 if step > 0 || left <= self.budget / 10 {
@@ -118,18 +121,17 @@ impl Fit<'_> {
             let over = tokens.saturating_sub(self.budget).max(1);
             room = if step < STEPS { room.saturating_sub(over) } else { room / 2 };
         }
-        let (_, made) = best.expect("the loop ends with one or returns");
-        Ok(made)
+        Ok(best.expect("the loop ends with one or returns"))
     }
 
     /// A draft without a marker, if it fits.
-    pub(crate) fn plain(&self, draft: Draft) -> Option<(Vec<u8>, Loss, Draft)> {
+    pub(crate) fn plain(&self, draft: Draft) -> Option<Made> {
         let mut loss = Loss::new(self.strategy, self.source, &draft.kept, draft.lines, draft.units);
         loss.count(self.counter.count(&draft.body), draft.body.len());
         (loss.tokens <= self.budget).then(|| (draft.body.clone(), loss, draft))
     }
 
-    fn make(&self, draft: Draft) -> (Vec<u8>, Loss, Draft) {
+    fn make(&self, draft: Draft) -> Made {
         let mut loss = Loss::new(self.strategy, self.source, &draft.kept, draft.lines, draft.units);
         loss.complete = self.complete;
         let text = draft.render(&loss.marker(self.hint));

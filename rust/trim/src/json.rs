@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::error::TrimError;
-use crate::fit::{Draft, Place};
+use crate::fit::{Draft, Made, Place};
 use crate::loss::{Units, lines_in, mark};
 use crate::nested;
 use crate::piece::Piece;
-use crate::plan::{Made, Source};
+use crate::plan::Source;
 use crate::signs::{self, Tier};
 use crate::tree::{Kind, ROOT, Tree};
 
@@ -26,12 +26,12 @@ struct Detail {
 /// From nearly all to nearly nothing, each step a little less.
 const STEPS: usize = 56;
 const ITEMS: [usize; 30] = [
-    0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 400, 512, 1024, 4096,
-    16384, 65536,
+    0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 400, 512,
+    1024, 4096, 16384, 65536,
 ];
 const TEXT: [usize; 26] = [
-    8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 160, 200, 256, 320, 400, 512, 640, 800, 1024, 1536, 2048, 4096, 8192,
-    32768, 131_072,
+    8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 160, 200, 256, 320, 400, 512, 640, 800, 1024, 1536, 2048,
+    4096, 8192, 32768, 131_072,
 ];
 const DEPTH: [usize; 18] = [1, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 8, 10, 12, 16, 32, 64, 64];
 
@@ -106,11 +106,8 @@ impl<'p> Document<'p> {
     }
 
     fn draft(&self, source: &Source<'_>, written: Written<'_>) -> Draft {
-        let kept: Vec<Range<usize>> = written
-            .kept
-            .iter()
-            .map(|r| self.piece.source(r.start)..self.piece.source(r.end))
-            .collect();
+        let kept: Vec<Range<usize>> =
+            written.kept.iter().map(|r| self.piece.source(r.start)..self.piece.source(r.end)).collect();
         let lines = lines_in(source.view.raw, &kept);
         Draft { body: written.out, lines, kept, units: written.units, place: written.place }
     }
@@ -369,10 +366,8 @@ fn strangers(odd: &mut [bool], text: &[u8], tree: &Tree, array: usize) {
         }
     }
     let value = |n: usize| std::str::from_utf8(&text[tree.nodes[n].span.clone()]).ok()?.parse::<f64>().ok();
-    let numbers: Option<Vec<(f64, usize)>> = items
-        .iter()
-        .map(|&n| Some((value(n).filter(|_| tree.nodes[n].kind == Kind::Number)?, n)))
-        .collect();
+    let numbers: Option<Vec<(f64, usize)>> =
+        items.iter().map(|&n| Some((value(n).filter(|_| tree.nodes[n].kind == Kind::Number)?, n))).collect();
     if let Some(numbers) = numbers {
         let least = numbers.iter().min_by(|a, b| a.0.total_cmp(&b.0));
         let greatest = numbers.iter().max_by(|a, b| a.0.total_cmp(&b.0));

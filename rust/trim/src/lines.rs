@@ -1,6 +1,6 @@
 //! Lines: those that matter stay, in their order, with marks where others were.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use regex::bytes::RegexSet;
@@ -113,11 +113,11 @@ pub(crate) fn draft(
     let mut left = room.saturating_sub(gap);
     let mut chosen: BTreeMap<usize, (&Line<'_>, Shown)> = BTreeMap::new();
     // Where lines that are in end, so that the one after them needs no mark.
-    let mut ends: HashMap<usize, ()> = HashMap::new();
+    let mut ends: HashSet<usize> = HashSet::new();
     for line in sorted.ranked() {
         let (shown, tokens) = shorten(line, share, counter);
         let folds = style.fold && sorted.kinds.get(&line.kind).is_some_and(|&n| n > 1);
-        let beside = usize::from(ends.contains_key(&line.row))
+        let beside = usize::from(ends.contains(&line.row))
             + usize::from(chosen.contains_key(&(line.row + line.lines)));
         let marks = if folds { alike } else { 0 } + if beside == 0 { gap } else { 0 };
         let cost = tokens.saturating_add(marks);
@@ -128,7 +128,7 @@ pub(crate) fn draft(
         if beside == 2 {
             left += gap;
         }
-        ends.insert(line.row + line.lines, ());
+        ends.insert(line.row + line.lines);
         chosen.insert(line.row, (line, shown));
     }
     write(sorted, &chosen, rows, style)

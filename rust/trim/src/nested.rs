@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn closing_undoes_opening() {
-        for inside in [r#"{\"a\": \"b\\n\\\"c\"}"#, r#"[1,\n2]"#, r#"{\"k\": \"caf\\u00e9\"}"#] {
+        for inside in [r#"{\"a\": \"b\\n\\\"c\"}"#, r"[1,\n2]", r#"{\"k\": \"caf\\u00e9\"}"#] {
             let (text, from) = open(inside.as_bytes()).expect("opens");
             assert_eq!(from.len(), text.len() + 1);
             assert_eq!(close(&text), inside.as_bytes());

@@ -9,7 +9,7 @@ use ctxproto_redact::Redactor;
 use crate::count::Count;
 use crate::ends::{self, Ends};
 use crate::error::TrimError;
-use crate::fit::{Draft, Fit};
+use crate::fit::{Draft, Fit, Made};
 use crate::lines::{self, Patterns};
 use crate::loss::{Loss, Size};
 use crate::piece::{Piece, Swap};
@@ -121,8 +121,8 @@ impl Plan {
     }
 
     /// The text as it is, but for what was redacted.
-    pub(crate) fn untouched<'t>(look: Look<'t>, raw: Size, tokens: usize) -> Trimmed<'t> {
-        let mut loss = Loss::new("whole", raw, &[0..raw.bytes], raw.lines, None);
+    pub(crate) fn untouched(look: Look<'_>, raw: Size, tokens: usize) -> Trimmed<'_> {
+        let mut loss = Loss::new("whole", raw, std::slice::from_ref(&(0..raw.bytes)), raw.lines, None);
         loss.count(tokens, look.piece.len());
         let replaced = look.piece.swaps.iter().map(Replaced::from).collect();
         Trimmed { text: look.piece.text, loss, replaced }
@@ -188,7 +188,7 @@ impl Plan {
                     Some(tokens) => return Ok(Self::untouched(look, raw, tokens)),
                     None => source.or_lines(json::trim(&source), ""),
                 },
-                Some(Ok(fields::Chosen::Some(made))) => Ok(made),
+                Some(Ok(fields::Chosen::Some(made))) => Ok(*made),
                 Some(Err(error)) => Err(error),
                 None => match self.fits(&look.piece.text) {
                     Some(tokens) => {
@@ -199,13 +199,13 @@ impl Plan {
                     None => source.or_lines(None, fields::NO_JSON),
                 },
             },
-            Strategy::Summary => match summary::trim(&source)? {
-                Some(made) => Ok(made),
-                None => {
+            Strategy::Summary => {
+                let Some(made) = summary::trim(&source)? else {
                     let tokens = self.counter.count(&look.piece.text);
                     return Ok(Self::untouched(look, raw, tokens));
-                }
-            },
+                };
+                Ok(made)
+            }
             Strategy::FirstN | Strategy::LastN | Strategy::HeadTail => unreachable!("see trim"),
         }?;
         Ok(finish(made, &look.piece.swaps))
@@ -246,9 +246,6 @@ pub(crate) fn finish<'t, 's>(
     Trimmed { text: Cow::Owned(text), loss, replaced }
 }
 
-/// What a strategy made.
-pub(crate) type Made = (Vec<u8>, Loss, Draft);
-
 /// A text that does not fit, for strategies that see all of it.
 pub(crate) struct Source<'s> {
     pub(crate) plan: &'s Plan,
@@ -281,9 +278,8 @@ impl Source<'_> {
             sieve.put(line, sign);
         });
         let sorted = sieve.finish();
-        self.fit("lines").run(|room| {
-            lines::draft(&sorted, self.size.lines, room, &*self.plan.counter, &lines::PLAIN)
-        })
+        self.fit("lines")
+            .run(|room| lines::draft(&sorted, self.size.lines, room, &*self.plan.counter, &lines::PLAIN))
     }
 
     /// What another strategy made, or lines where it is not for this text.

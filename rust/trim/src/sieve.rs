@@ -130,10 +130,12 @@ impl<'t> Sieve<'t> {
             (self.around, self.indented) = (AROUND, INDENTED);
         } else {
             self.indented = if indented { self.indented.saturating_sub(1) } else { 0 };
-            if !blank && (self.around > 0 || self.indented > 0) {
+            if !blank && self.indented > 0 {
+                tier = tier.min(Tier::Under);
+            } else if !blank && self.around > 0 {
                 tier = tier.min(Tier::Near);
-                self.around = self.around.saturating_sub(1);
             }
+            self.around = self.around.saturating_sub(1);
         }
         if blank {
             // Nothing raises it, and it is not one of the last.
@@ -153,18 +155,13 @@ impl<'t> Sieve<'t> {
 
     fn settle(&mut self, tier: Tier, line: Line<'t>) {
         let room = self.kinds.len() < KINDS;
-        let seen = match self.kinds.get_mut(&line.kind) {
-            Some(count) => {
-                *count += 1;
-                true
-            }
-            None => {
-                if room {
-                    self.kinds.insert(line.kind, 1);
-                }
-                false
-            }
-        };
+        let count = self.kinds.get_mut(&line.kind);
+        let seen = count.is_some();
+        match count {
+            Some(count) => *count += 1,
+            None if room => drop(self.kinds.insert(line.kind, 1)),
+            None => {}
+        }
         let tier = if seen { tier.again() } else { tier };
         self.shelve(tier, line);
     }

@@ -15,7 +15,9 @@ pub(crate) enum Tier {
     Outcome,
     /// Errors.
     Error,
-    /// What stands around those.
+    /// Indented lines under those: a stack, a note.
+    Under,
+    /// What else stands around them.
     Near,
     /// More lines like one that was asked for, an outcome or an error.
     AskedAgain,
@@ -139,7 +141,8 @@ fn judge(line: &[u8], start: usize, end: usize, tier: Tier, first: Option<u8>) -
             return None;
         }
         // A number of failures is an outcome.
-        let counted = line[..start].strip_suffix(b" ").is_some_and(|l| l.last().is_some_and(u8::is_ascii_digit));
+        let counted =
+            line[..start].strip_suffix(b" ").is_some_and(|l| l.last().is_some_and(u8::is_ascii_digit));
         if counted && line[start..end].eq_ignore_ascii_case(b"failed") {
             return Some(Tier::Outcome);
         }
@@ -170,7 +173,8 @@ fn begins_word(text: &[u8], at: usize) -> bool {
 /// Whether the text says that there was none: `0 errors`, `no error`, `errors=0`, `"error": null`.
 fn is_denied(text: &[u8], start: usize, end: usize) -> bool {
     let before = text[..start].trim_ascii_end();
-    let word = &before[before.len() - before.iter().rev().take(8).take_while(|b| b.is_ascii_alphanumeric()).count()..];
+    let word = &before
+        [before.len() - before.iter().rev().take(8).take_while(|b| b.is_ascii_alphanumeric()).count()..];
     if matches!(word, b"0" | b"no" | b"No" | b"without" | b"zero") {
         return true;
     }
@@ -180,8 +184,11 @@ fn is_denied(text: &[u8], start: usize, end: usize) -> bool {
     let sign = after.iter().take_while(|b| matches!(b, b'"' | b'\'' | b'\\' | b':' | b'=' | b' ')).count();
     let value = &after[sign..];
     let none = [&b"null"[..], b"None", b"none", b"false", b"nil", b"[]", b"{}"];
-    let zero = value.first() == Some(&b'0') && !value.get(1).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'.');
-    sign > 0 && after[..sign].iter().any(|b| matches!(b, b':' | b'=')) && (zero || none.iter().any(|n| value.starts_with(n)))
+    let zero = value.first() == Some(&b'0')
+        && !value.get(1).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'.');
+    sign > 0
+        && after[..sign].iter().any(|b| matches!(b, b':' | b'='))
+        && (zero || none.iter().any(|n| value.starts_with(n)))
 }
 
 /// Whether a number is told: `exit code 1`, `exited with 137`, `returncode=0`, `3 failed`.

@@ -85,7 +85,8 @@ impl Trimmer {
         self.source.taken();
         while matches!(self.plan.strategy, Strategy::FirstN) && !self.enough && self.head.len() > self.want {
             let look = &self.head.text[..self.want];
-            self.enough = self.plan.counter.limit(look, self.plan.budget) < self.want || self.want >= self.most;
+            self.enough =
+                self.plan.counter.limit(look, self.plan.budget) < self.want || self.want >= self.most;
             self.want = self.want.saturating_mul(2).min(self.most);
         }
     }
@@ -121,9 +122,11 @@ impl Trimmer {
         }
         let sorted = lines.finish();
         let fit = crate::fit::Fit { complete, ..plan.fit("lines", held.size) };
-        let made = fit
-            .run(|room| lines::draft(&sorted, held.size.lines, room, &*plan.counter, &lines::PLAIN))?;
-        let swaps = sorted.ranked().flat_map(|line| line.head.swaps.iter().chain(line.tail.iter().flat_map(|t| &t.swaps)));
+        let made =
+            fit.run(|room| lines::draft(&sorted, held.size.lines, room, &*plan.counter, &lines::PLAIN))?;
+        let swaps = sorted
+            .ranked()
+            .flat_map(|line| line.head.swaps.iter().chain(line.tail.iter().flat_map(|t| &t.swaps)));
         Ok(finish(made, swaps))
     }
 }

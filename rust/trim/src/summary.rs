@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use crate::error::TrimError;
-use crate::fit::Draft;
+use crate::fit::{Draft, Made};
 use crate::loss::Loss;
-use crate::plan::{Made, Source};
+use crate::plan::Source;
 use crate::tree::{Kind, Tree};
 
 /// The most keys that are named of an object, and of an item.
@@ -24,7 +24,7 @@ pub(crate) fn trim(source: &Source<'_>) -> Result<Option<Made>, TrimError> {
         let summary = summary(text, source.size.lines, tree.as_ref(), keys).into_bytes();
         let tokens = counter.count(&summary);
         let fits = source.plan.fits(text);
-        if fits.is_some_and(|all| all <= tokens) && text.len() <= summary.len() {
+        if fits.is_some_and(|all| all <= tokens) {
             return Ok(None);
         }
         if tokens <= source.plan.budget {
@@ -43,7 +43,8 @@ pub(crate) fn trim(source: &Source<'_>) -> Result<Option<Made>, TrimError> {
 fn estimate(source: &Source<'_>) -> usize {
     let piece = source.piece();
     let sample = piece.cut_before(piece.len().min(4096)).max(1).min(piece.len());
-    (source.plan.counter.count(&piece.text[..sample]) as u128 * piece.len() as u128 / sample.max(1) as u128) as usize
+    (source.plan.counter.count(&piece.text[..sample]) as u128 * piece.len() as u128 / sample.max(1) as u128)
+        as usize
 }
 
 fn summary(text: &[u8], lines: usize, tree: Option<&Tree>, keys: usize) -> String {

@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use crate::error::TrimError;
+use crate::fit::Made;
 use crate::lines::{self, Style};
 use crate::loss::{Units, lines_in};
 use crate::piece::Piece;
-use crate::plan::{Made, Source};
+use crate::plan::Source;
 use crate::sieve::Sieve;
 use crate::signs::{self, Tier};
 
@@ -30,7 +31,11 @@ impl Form {
         let first = lines.next()?;
         let second = lines.next()?.trim_ascii();
         let rule = |b: &u8| matches!(b, b'|' | b'-' | b':' | b' ');
-        if first.contains(&b'|') && second.contains(&b'|') && second.contains(&b'-') && second.iter().all(rule) {
+        if first.contains(&b'|')
+            && second.contains(&b'|')
+            && second.contains(&b'-')
+            && second.iter().all(rule)
+        {
             return Some(Self::Markdown);
         }
         [b'\t', b',', b';', b'|'].into_iter().map(Self::Separated).find(|form| {
@@ -50,7 +55,8 @@ impl Form {
             if at == text.len() {
                 return None;
             }
-            let line = |from: usize| memchr::memchr(b'\n', &text[from..]).map_or(text.len(), |i| from + i + 1);
+            let line =
+                |from: usize| memchr::memchr(b'\n', &text[from..]).map_or(text.len(), |i| from + i + 1);
             let start = at;
             at = line(start);
             if let Self::Separated(_) = self {
@@ -62,7 +68,7 @@ impl Form {
                     quotes += count(b'"', &text[end..more]);
                     end = more;
                 }
-                if quotes % 2 == 0 {
+                if quotes.is_multiple_of(2) {
                     at = end;
                 }
             }

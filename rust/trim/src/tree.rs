@@ -214,14 +214,46 @@ mod tests {
     #[test]
     fn reads_json_and_nothing_else() {
         for good in [
-            "{}", "[]", "1", "-0.5e+7", "\"a\\\"b\"", " [1, 2 ,{\"a\":[], \"a\":null}] ", "{\"a\":{\"b\":[[[]]]}}",
-            "{\"a\":1}\n{\"b\":2}\n", "[1]\n\n[2]", "\"\\\\\"", "[[],[]]", "[{},{}]",
+            "{}",
+            "[]",
+            "1",
+            "-0.5e+7",
+            "\"a\\\"b\"",
+            " [1, 2 ,{\"a\":[], \"a\":null}] ",
+            "{\"a\":{\"b\":[[[]]]}}",
+            "{\"a\":1}\n{\"b\":2}\n",
+            "[1]\n\n[2]",
+            "\"\\\\\"",
+            "[[],[]]",
+            "[{},{}]",
         ] {
             assert!(Tree::read(good.as_bytes()).is_some(), "{good}");
         }
         for bad in [
-            "", " ", "{", "[1", "[1,]", "{\"a\"}", "{\"a\":}", "{a:1}", "01", "1.", "1e", "-", "[1 2]", "[1]]",
-            "\"a", "\"\\", "{\"a\":1,}", "nul", "[1}", "{]", "[,1]", "[1] [2]", "1 2", "x",
+            "",
+            " ",
+            "{",
+            "[1",
+            "[1,]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{a:1}",
+            "01",
+            "1.",
+            "1e",
+            "-",
+            "[1 2]",
+            "[1]]",
+            "\"a",
+            "\"\\",
+            "{\"a\":1,}",
+            "nul",
+            "[1}",
+            "{]",
+            "[,1]",
+            "[1] [2]",
+            "1 2",
+            "x",
         ] {
             assert!(Tree::read(bad.as_bytes()).is_none(), "{bad}");
         }
@@ -238,6 +270,9 @@ mod tests {
         let inside = tree.inside(1);
         let spans = |n: usize| &text[tree.nodes[n].span.clone()];
         assert_eq!(inside.iter().map(|&n| spans(n)).collect::<Vec<_>>(), [&b"[1, \"x\"]"[..], b"{}"]);
-        assert_eq!(tree.inside(inside[0]).iter().map(|&n| spans(n)).collect::<Vec<_>>(), [&b"1"[..], b"\"x\""]);
+        assert_eq!(
+            tree.inside(inside[0]).iter().map(|&n| spans(n)).collect::<Vec<_>>(),
+            [&b"1"[..], b"\"x\""]
+        );
     }
 }

@@ -47,7 +47,8 @@ fn errors_of_real_logs_survive() {
         let text = String::from_utf8_lossy(&text).into_owned();
         let last = text.lines().rev().find(|l| !l.trim().is_empty()).unwrap();
         assert!(out.contains(last), "{name}");
-        let bad = |text: &str| text.lines().any(|l| ["ERROR", "FATAL", "rror"].iter().any(|sign| l.contains(sign)));
+        let bad =
+            |text: &str| text.lines().any(|l| ["ERROR", "FATAL", "rror"].iter().any(|sign| l.contains(sign)));
         assert_eq!(bad(&out), bad(&text), "{name}");
     }
 }

@@ -1,6 +1,6 @@
 //! What each strategy keeps first.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::format_collect)]
 
 mod common;
 
@@ -31,7 +31,9 @@ fn log(lines: usize) -> String {
 fn the_beginning_and_the_end() {
     let text = log(400);
     let (first, loss) = run(Trim::FirstN, 100, &text);
-    assert!(first.starts_with("[trimmed: ") && first.contains("10:00:0 INFO") && first.ends_with(" lines cut]"));
+    assert!(
+        first.starts_with("[trimmed: ") && first.contains("10:00:0 INFO") && first.ends_with(" lines cut]")
+    );
     assert_eq!(loss.ranges.len(), 1);
     let (last, _) = run(Trim::LastN, 100, &text);
     assert!(last.starts_with("[trimmed: ") && last.ends_with("all done\nexit code 3\n"));
@@ -45,9 +47,15 @@ fn the_beginning_and_the_end() {
 fn lines_that_matter() {
     let text = log(2000);
     let (kept, loss) = run(Trim::Lines(Patterns::new(["with needle"]).unwrap()), 250, &text);
-    for line in
-        ["ERROR disk full", "Traceback", "  File \"app.py\"", "KeyError: 'user'", "with needle", "all done", "exit code 3"]
-    {
+    for line in [
+        "ERROR disk full",
+        "Traceback",
+        "  File \"app.py\"",
+        "KeyError: 'user'",
+        "with needle",
+        "all done",
+        "exit code 3",
+    ] {
         assert!(kept.contains(line), "{line} in\n{kept}");
     }
     let places: Vec<usize> =
@@ -64,7 +72,10 @@ fn lines_that_matter() {
 
 #[test]
 fn lines_that_are_alike_are_counted() {
-    let text = format!("start\n{}end\n", (0..1000).fold(String::new(), |s, i| s + &format!("ERROR {i}: retry in {} s\n", i * 2)));
+    let text = format!(
+        "start\n{}end\n",
+        (0..1000).fold(String::new(), |s, i| s + &format!("ERROR {i}: retry in {} s\n", i * 2))
+    );
     let (kept, _) = run(Trim::Lines(Patterns::default()), 100, &text);
     let shown = kept.lines().filter(|l| l.starts_with("ERROR ")).count();
     assert!(kept.contains(&format!("ERROR 0: retry in 0 s [+{} alike]", 1000 - shown)), "{kept}");
@@ -75,7 +86,10 @@ fn lines_that_are_alike_are_counted() {
 fn a_long_line_keeps_its_ends() {
     let text = format!("before\n{}\nafter\n", "x1 ".repeat(100_000));
     let (kept, loss) = run(Trim::Lines(Patterns::default()), 200, &text);
-    assert!(kept.contains("before\nx1 x1") && kept.contains(" bytes cut]") && kept.ends_with("x1 \nafter\n"), "{kept}");
+    assert!(
+        kept.contains("before\nx1 x1") && kept.contains(" bytes cut]") && kept.ends_with("x1 \nafter\n"),
+        "{kept}"
+    );
     assert_eq!(loss.dropped.lines, 0);
 }
 
@@ -95,11 +109,18 @@ fn json_keeps_its_shape() {
     );
     let (kept, loss) = run(Trim::Auto, 250, &text);
     assert_eq!(loss.strategy, "json");
-    let json: serde_json::Value = serde_json::from_str(&kept.replace("12345678901234567890123", "1")).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&kept.replace("12345678901234567890123", "1")).unwrap();
     assert!(json["[trimmed]"].as_str().unwrap().starts_with("[trimmed: "), "{kept}");
     assert!(kept.contains("\"total\":12345678901234567890123,\"rate\":1.50,\"rate\":2.0,"), "{kept}");
     assert!(kept.contains("\"id\":150,\"status\":\"failed\",\"error\":\"no route\""), "{kept}");
-    assert!(json["items"].as_array().unwrap().iter().any(|i| i.as_str().is_some_and(|s| s.ends_with(" items cut]"))));
+    assert!(
+        json["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|i| i.as_str().is_some_and(|s| s.ends_with(" items cut]")))
+    );
     assert!(json["log"].as_str().unwrap().contains(" bytes cut]"));
     let inner: serde_json::Value = serde_json::from_str(json["inner"].as_str().unwrap()).unwrap();
     assert!(inner["b"].as_str().unwrap().contains(" bytes cut]"), "{kept}");
@@ -107,7 +128,9 @@ fn json_keeps_its_shape() {
 
 #[test]
 fn json_lines_stay_json_lines() {
-    let text: String = (0..200).map(|i| format!("{{\"id\": {i}, \"level\": \"{}\"}}\n", if i == 77 { "error" } else { "info" })).collect();
+    let text: String = (0..200)
+        .map(|i| format!("{{\"id\": {i}, \"level\": \"{}\"}}\n", if i == 77 { "error" } else { "info" }))
+        .collect();
     let (kept, loss) = run(Trim::Auto, 120, &text);
     assert_eq!((loss.strategy, loss.units.unwrap().total), ("json", 200));
     assert!(kept.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()), "{kept}");
@@ -116,26 +139,51 @@ fn json_lines_stay_json_lines() {
 
 #[test]
 fn tables_keep_their_header() {
-    let rows: String = (0..500).map(|i| if i == 250 { "250,\"odd\nrow\",x,y\n".to_owned() } else { format!("{i},name {i},{}\n", i * 3) }).collect();
+    let rows: String =
+        (0..500)
+            .map(|i| {
+                if i == 250 {
+                    "250,\"odd\nrow\",x,y\n".to_owned()
+                } else {
+                    format!("{i},name {i},{}\n", i * 3)
+                }
+            })
+            .collect();
     let (kept, loss) = run(Trim::Auto, 120, &format!("id,name,amount\n{rows}"));
     assert_eq!((loss.strategy, loss.units.unwrap().total), ("table", 500));
-    assert!(kept.contains("id,name,amount\n0,name 0,0\n") && kept.contains("250,\"odd\nrow\",x,y\n"), "{kept}");
-    assert!(kept.contains("499,name 499,1497\n") && kept.contains(" rows cut]\n") && kept.contains(" of 500 rows, "), "{kept}");
+    assert!(
+        kept.contains("id,name,amount\n0,name 0,0\n") && kept.contains("250,\"odd\nrow\",x,y\n"),
+        "{kept}"
+    );
+    assert!(
+        kept.contains("499,name 499,1497\n")
+            && kept.contains(" rows cut]\n")
+            && kept.contains(" of 500 rows, "),
+        "{kept}"
+    );
     let rows: String = (0..200).map(|i| format!("| {i} | {} |\n", i * 3)).collect();
     let (kept, loss) = run(Trim::Auto, 80, &format!("| id | n |\n|---|---|\n{rows}"));
     assert_eq!(loss.strategy, "table");
-    assert!(kept.contains("| id | n |\n|---|---|\n| 0 | 0 |\n") && kept.contains("| 199 | 597 |\n"), "{kept}");
+    assert!(
+        kept.contains("| id | n |\n|---|---|\n| 0 | 0 |\n") && kept.contains("| 199 | 597 |\n"),
+        "{kept}"
+    );
 }
 
 #[test]
 fn diffs_keep_what_changed() {
     let context = |n: usize| " same line of context\n".repeat(n);
     let file = |name: &str| {
-        format!("diff --git a/{name} b/{name}\nindex 1..2\n--- a/{name}\n+++ b/{name}\n@@ -1,61 +1,61 @@\n{}--- a deleted comment\n+++ an added one\n{}", context(30), context(30))
+        format!(
+            "diff --git a/{name} b/{name}\nindex 1..2\n--- a/{name}\n+++ b/{name}\n@@ -1,61 +1,61 @@\n{}--- a deleted comment\n+++ an added one\n{}",
+            context(30),
+            context(30)
+        )
     };
     let (kept, loss) = run(Trim::Auto, 120, &(file("x.rs") + &file("y.rs")));
     assert_eq!(loss.strategy, "diff");
-    for line in ["--- a/x.rs\n", "+++ b/y.rs\n", "@@ -1,61", "--- a deleted comment\n", "+++ an added one\n"] {
+    for line in ["--- a/x.rs\n", "+++ b/y.rs\n", "@@ -1,61", "--- a deleted comment\n", "+++ an added one\n"]
+    {
         assert!(kept.contains(line), "{line} in\n{kept}");
     }
 }
@@ -170,7 +218,7 @@ fn fields_that_were_asked_for() {
 fn summaries() {
     let long = "x".repeat(500);
     for (text, want) in [
-        (format!(r#"{{"a": 1, "b": "{long}"}}"#), "type=dict | size=518 chars | keys=['a', 'b']"),
+        (format!(r#"{{"a": 1, "b": "{long}"}}"#), "type=dict | size=517 chars | keys=['a', 'b']"),
         (format!(r#"[{{"a": 1}}, "{long}"]"#), "type=list | size=514 chars | count=2 | item_keys=['a']"),
         (format!("one\n{long}\n"), "type=str | size=505 chars | lines=2"),
     ] {
@@ -185,7 +233,10 @@ fn hints_and_errors() {
     plan.hint = Some("read the file \"a.log\" for the rest".into());
     let text = "word ".repeat(1000);
     let trimmed = plan.trim(text.as_bytes()).unwrap();
-    assert!(trimmed.text.starts_with(b"[trimmed: ") && String::from_utf8_lossy(&trimmed.text).contains("; read the file \"a.log\" for the rest]\n"));
+    assert!(
+        trimmed.text.starts_with(b"[trimmed: ")
+            && String::from_utf8_lossy(&trimmed.text).contains("; read the file \"a.log\" for the rest]\n")
+    );
     plan.budget = 4;
     let error = plan.trim(text.as_bytes()).unwrap_err();
     assert!(matches!(error, TrimError::TooSmall { budget: 4, needed } if needed > 4), "{error}");
