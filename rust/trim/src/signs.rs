@@ -201,35 +201,45 @@ fn is_outcome(text: &[u8], start: usize, end: usize) -> bool {
     text[start..end].ends_with(b":") || line.iter().any(u8::is_ascii_digit)
 }
 
-/// What a line looks like but for its numbers: lines of one kind have one key.
+/// What a line looks like but for its numbers: lines of one kind have one key. From its first digit on, a word is a
+/// number. Eight bytes are taken at a time, from the end of the last number on.
 pub(crate) fn kind(line: &[u8]) -> u64 {
     const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mut hash = 0u64;
-    let mut word = 0u64;
-    let mut held = 0;
-    let mut inside = false;
-    for &b in line {
-        // From its first digit on, a word is a number.
-        let b = if b.is_ascii_digit() {
-            if inside {
-                continue;
-            }
-            inside = true;
-            b'0'
-        } else if inside && b.is_ascii_alphabetic() {
+    const NUMBER: u64 = 0x5BF0_3635;
+    let mut key = 0u64;
+    let mut mix = |word: u64| key = (key ^ word).wrapping_mul(MIX).rotate_left(29);
+    let mut at = 0;
+    while at < line.len() {
+        let here = &line[at..line.len().min(at + 8)];
+        let mut bytes = [0; 8];
+        bytes[..here.len()].copy_from_slice(here);
+        let word = u64::from_le_bytes(bytes);
+        let plain = (first_digit(word)).min(here.len());
+        if plain == 8 {
+            mix(word);
+            at += 8;
             continue;
-        } else {
-            inside = false;
-            b
-        };
-        word = word << 8 | u64::from(b);
-        held += 1;
-        if held == 8 {
-            hash = (hash ^ word).wrapping_mul(MIX).rotate_left(29);
-            (word, held) = (0, 0);
         }
+        if plain > 0 {
+            mix(word & ((1 << (plain * 8)) - 1) | (plain as u64) << 56);
+        }
+        at += plain;
+        let number = line[at..].iter().take_while(|b| b.is_ascii_alphanumeric()).count();
+        if number > 0 {
+            mix(NUMBER);
+        }
+        at += number;
     }
-    (hash ^ word).wrapping_mul(MIX) ^ held << 60
+    key
+}
+
+/// Which of eight bytes is the first that is a digit; 8 if none is.
+fn first_digit(word: u64) -> usize {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let apart = word ^ EACH * 0x30;
+    // The upper bit of a byte stays clear where what is left is less than ten.
+    let digits = !(((apart & EACH * 0x7F) + EACH * 0x76) | apart) & EACH * 0x80;
+    digits.trailing_zeros() as usize / 8
 }
 
 #[cfg(test)]
@@ -268,5 +278,12 @@ mod tests {
         assert!(same("id 3fa9 done", "id 77 done"));
         assert!(!same("took 12 ms", "took 12 us"));
         assert!(!same("", " "));
+        for text in ["", "7", "abcdefgh", "abcdefg1", "abcdefghi 1", "a1b2 c3/d4", "日本 5"] {
+            for more in ["", "12345678901234567890", "1", "0x"] {
+                let with = |number: &str| format!("{text} {number}{more} end of the line");
+                assert!(same(&with("1"), &with("123456789")), "{text} {more}");
+            }
+        }
+        assert_eq!((first_digit(u64::from_le_bytes(*b"abc/:9xx")), first_digit(u64::MAX)), (5, 8));
     }
 }
