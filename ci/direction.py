@@ -20,13 +20,17 @@ CRATES = {
     "ctxproto-text": set[str](),
     "ctxproto-detect": {"ctxproto-text"},
     "ctxproto-redact": {"ctxproto-text", "ctxproto-detect"},
+    "ctxproto-tokens": set[str](),
+    "ctxproto-trim": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact", "ctxproto-tokens"},
     "ctxproto-batch": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact"},
-    "ctxproto-py": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact", "ctxproto-batch"},
+    "ctxproto-py": {
+        "ctxproto-text", "ctxproto-detect", "ctxproto-redact", "ctxproto-tokens", "ctxproto-trim", "ctxproto-batch",
+    },
 }
 PYTHON_CRATE = "ctxproto-py"
 
 # From the bottom up: a part imports from parts before it, and from itself.
-LAYERS = ["_core", "errors", "tools", "config", "cli"]
+LAYERS = ["_core", "errors", "tokens", "tools", "config", "cli"]
 PACKAGE = Path("python/ctxproto")
 
 

@@ -71,6 +71,8 @@ struct Allowed {
 impl Detector {
     /// How many bytes before an undecided place a scan may need.
     pub const LOOK_BACK: usize = crate::engine::BACK + crate::pattern::BACK;
+    /// No finding of a scan that begins at one place ends farther behind it unless it was found there or later.
+    pub const REACH: usize = crate::pem::REACH;
 
     /// Compiles a policy whose rule files stand for themselves.
     pub fn new(policy: &Policy) -> Result<Self, PolicyError> {

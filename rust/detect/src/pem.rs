@@ -11,6 +11,12 @@ const BODY: ByteSet = BASE64.or(SPACE).or(ByteSet::of(b"=\\:,-.;_@()#|>*"));
 const MAX: usize = 32 * 1024;
 /// The shortest line that is taken for key material when no END follows.
 const LINE: usize = 16;
+/// A key in quoted pieces: how many, how long, how far apart.
+const PIECES: usize = 256;
+const PIECE: usize = 512;
+const GAP: usize = 96;
+/// How far behind its trigger a block may end. Nothing else that is found reaches as far.
+pub(crate) const REACH: usize = 2 * MAX + PIECES * (PIECE + GAP) + 1024;
 
 impl Scan<'_, '_> {
     /// Dashes begin at `at`.
@@ -51,8 +57,8 @@ impl Scan<'_, '_> {
         let window = self.window;
         let between = SPACE.or(ByteSet::of(b"\\\"'`+,.nr&()"));
         let mut at = end;
-        for _ in 0..256 {
-            let gap = window.run(at, &between, 96)?;
+        for _ in 0..PIECES {
+            let gap = window.run(at, &between, GAP)?;
             // The letters n and r of an escape may be the beginning of the next piece.
             let back = BASE64.run_back(&window.text[at..gap]);
             let escape = usize::from(window.before(gap - back) == Some(b'\\'));
@@ -61,7 +67,7 @@ impl Scan<'_, '_> {
             if !quoted || from == at {
                 break;
             }
-            let stop = window.run(from, &BASE64.or(ByteSet::of(b"=")), 512)?;
+            let stop = window.run(from, &BASE64.or(ByteSet::of(b"=")), PIECE)?;
             if window.starts_with(stop, b"-----END")?
                 || stop - from < LINE && !window.text[from..stop].ends_with(b"=")
             {

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 mod tree {
+    pyo3::import_exception!(ctxproto.errors, BudgetError);
     pyo3::import_exception!(ctxproto.errors, ConfigError);
     pyo3::import_exception!(ctxproto.errors, ConfigTypeError);
     pyo3::import_exception!(ctxproto.errors, InputError);
@@ -38,6 +39,11 @@ pub(crate) fn argument(name: &str, takes: &str, given: &Bound<'_, PyAny>, type_f
 /// A policy that cannot be compiled.
 pub(crate) fn rule(message: String) -> PyErr {
     tree::RuleError::new_err(message)
+}
+
+/// A budget that what is asked for cannot keep.
+pub(crate) fn budget(message: String) -> PyErr {
+    tree::BudgetError::new_err(message)
 }
 
 pub(crate) fn stream(message: &str) -> PyErr {

@@ -80,6 +80,7 @@ impl Redact<'_> {
             return Ok(redacted);
         };
         let (public, secret) = text.split_at(start);
+        let placeholder = self.engine.placeholder(rule, secret);
         let finding = Finding {
             rule,
             start,
@@ -88,8 +89,9 @@ impl Redact<'_> {
             column: 1 + start,
             key_path: None,
             fingerprint: self.engine.fingerprint(secret),
+            placed: placeholder.len(),
         };
-        let text = [public, &self.engine.placeholder(rule, secret)].concat();
+        let text = [public, &placeholder].concat();
         Ok(Some(Redaction { text, findings: vec![finding] }))
     }
 

@@ -11,6 +11,8 @@ mod refusal;
 mod rules;
 mod stream;
 mod text;
+mod tokens;
+mod trim;
 mod vault;
 mod walk;
 
@@ -31,6 +33,10 @@ mod _core {
     use crate::rules::{_rule_example, rules_test};
     #[pymodule_export]
     use crate::stream::Stream;
+    #[pymodule_export]
+    use crate::tokens::{Counter, Encoding};
+    #[pymodule_export]
+    use crate::trim::{Trimmer, Trimming};
     #[pymodule_export]
     use crate::vault::Vault;
 

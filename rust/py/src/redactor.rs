@@ -116,7 +116,7 @@ impl Redactor {
         #[pyo3(from_py_with = text::format)] format: Format,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = texts.py();
-        let texts = texts_of(texts)?;
+        let texts = texts_of(texts, "redact_many()")?;
         let slices: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
         let total: usize = slices.iter().map(|text| text.len()).sum();
         let engine = &self.engine;
@@ -181,15 +181,14 @@ impl Redactor {
     }
 }
 
-fn texts_of<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Vec<Text<'py>>> {
-    const WHAT: &str = "redact_many()";
-    let wrong = || errors::wrong_type(WHAT, "a list of texts", texts);
+pub(crate) fn texts_of<'py>(texts: &Bound<'py, PyAny>, what: &str) -> PyResult<Vec<Text<'py>>> {
+    let wrong = || errors::wrong_type(what, "a list of texts", texts);
     // One text is iterable too, into characters or numbers.
-    if Text::of(texts, WHAT).is_ok() {
+    if Text::of(texts, what).is_ok() {
         return Err(wrong());
     }
     let texts = texts.try_iter().map_err(|_| wrong())?.enumerate();
-    texts.map(|(at, text)| Text::of(&text?, &format!("{WHAT} at [{at}]"))).collect()
+    texts.map(|(at, text)| Text::of(&text?, &format!("{what} at [{at}]"))).collect()
 }
 
 pub(crate) fn redact(

@@ -72,6 +72,14 @@ impl<'py> Text<'py> {
         matches!(self, Self::Str(_) | Self::Encoded(..))
     }
 
+    /// How many characters a str has; bytes of anything else.
+    pub(crate) fn characters(&self) -> PyResult<usize> {
+        match self {
+            Self::Str(text) | Self::Encoded(text, _) => text.code_point_len(),
+            Self::Bytes(_) | Self::Copied(_) => Ok(self.bytes().len()),
+        }
+    }
+
     /// The object to hand back when nothing changed: the very one that came, unless that can still change.
     pub(crate) fn unchanged(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         match self {

@@ -11,6 +11,7 @@
 //! assert_eq!(redaction.text, br#"{"user": "ada", "password": "[PASSWORD:REDACTED]"}"#);
 //! ```
 
+mod excerpt;
 mod placeholder;
 mod redactor;
 mod stream;
@@ -18,6 +19,7 @@ mod vault;
 mod writer;
 
 pub use ctxproto_detect as detect;
+pub use excerpt::Excerpt;
 pub use placeholder::Placeholder;
 pub use redactor::{Finding, Format, Options, Redaction, Redactor};
 pub use stream::Stream;

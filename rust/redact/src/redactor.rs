@@ -46,6 +46,8 @@ pub struct Finding {
     pub key_path: Option<String>,
     /// Keyed HMAC of the value.
     pub fingerprint: [u8; 8],
+    /// How many bytes stand in its place in the rewritten text; 0 where none was written.
+    pub placed: usize,
 }
 
 /// Text with its findings replaced.

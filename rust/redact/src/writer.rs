@@ -30,6 +30,11 @@ impl Writer {
         self.at = 0;
     }
 
+    /// Goes on from `at` as if nothing stood before it.
+    pub(crate) fn jump(&mut self, at: usize) {
+        self.at = at;
+    }
+
     /// Goes on to `to`. `text` begins at `offset` of the whole.
     pub(crate) fn advance(&mut self, text: &[u8], offset: usize, to: usize) {
         let passed = &text[self.at - offset..to - offset];
@@ -52,6 +57,7 @@ impl Writer {
             column: self.position.column,
             key_path,
             fingerprint: redactor.fingerprint(&text[m.start..m.end]),
+            placed: 0,
         }
     }
 
@@ -64,7 +70,8 @@ impl Writer {
         offset: usize,
         out: &mut Vec<u8>,
     ) -> Finding {
-        let finding = self.finding(redactor, text, m, offset);
+        let mut finding = self.finding(redactor, text, m, offset);
+        let before = out.len();
         let bare = self.json.as_ref().is_some_and(JsonPath::is_bare);
         let quote = bare_number(text, m, bare, self.forced);
         if let Some(quote) = quote {
@@ -74,6 +81,7 @@ impl Writer {
         if let Some(quote) = quote {
             out.extend_from_slice(quote);
         }
+        finding.placed = out.len() - before;
         finding
     }
 }
@@ -86,11 +94,15 @@ fn clean(redactor: &Redactor, path: String) -> String {
     }
 }
 
+/// Whether a value may be a number of JSON.
+pub(crate) fn is_number(value: &[u8]) -> bool {
+    value.iter().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E'))
+}
+
 /// The quote that a placeholder needs where a number of JSON stood: at the depth of the key's own quote, for JSON may
 /// stand in a string of JSON. `bare` says that a list's item stands here, `forced` that a whole text or line may be a number.
 fn bare_number<'t>(text: &'t [u8], m: &Match, bare: bool, forced: bool) -> Option<&'t [u8]> {
-    let number = |b: &u8| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E');
-    if !text[m.start..m.end].iter().all(number) {
+    if !is_number(&text[m.start..m.end]) {
         return None;
     }
     let before = text[..m.start].trim_ascii_end();

@@ -297,6 +297,28 @@ proptest! {
         }
     }
 
+    /// What stands in a part of a redaction is what stands there in the whole, and it is known where it comes from.
+    #[test]
+    fn parts_equal_the_whole(
+        parts in prop::collection::vec(fragment(), 1..40), gap in 0..20_000usize, want in 0..9000usize
+    ) {
+        let filler = "a line of filler, 12 of them\n".repeat(gap / 28);
+        let text = parts.join(&filler).into_bytes();
+        for redactor in REDACTORS.iter() {
+            let all = redactor.redact(&text, Format::Auto);
+            let all = all.map_or_else(|| text.clone(), |r| r.text);
+            let head = redactor.head(&text, Format::Auto, want);
+            prop_assert!(all.starts_with(&head.text) && head.text.len() >= want.min(all.len()));
+            let tail = redactor.tail(&text, Format::Auto, want);
+            prop_assert!(all.ends_with(&tail.text) && tail.text.len() >= want.min(all.len()));
+            for part in [head, tail] {
+                let gone: usize = part.findings.iter().map(|f| f.end - f.start).sum();
+                let come: usize = part.findings.iter().map(|f| f.placed).sum();
+                prop_assert_eq!(part.source.len() + come, part.text.len() + gone);
+            }
+        }
+    }
+
     #[test]
     fn redaction_is_idempotent(parts in prop::collection::vec(fragment(), 1..24)) {
         let text = parts.join(" ").into_bytes();

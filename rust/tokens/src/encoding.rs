@@ -128,6 +128,25 @@ impl Encoding {
         tokens
     }
 
+    /// The tokens of `text`, in which the names of these special tokens stand for them.
+    pub fn encode_with(self, text: &str, specials: &[(String, Id)]) -> Vec<Id> {
+        let mut tokens = vec![];
+        let (mut from, mut at) = (0, 0);
+        while let Some(found) = text[at..].find("<|") {
+            at += found;
+            let Some((name, id)) = specials.iter().find(|(name, _)| text[at..].starts_with(name)) else {
+                at += 2;
+                continue;
+            };
+            tokens.extend(self.encode(&text[from..at]));
+            tokens.push(*id);
+            at += name.len();
+            from = at;
+        }
+        tokens.extend(self.encode(&text[from..]));
+        tokens
+    }
+
     /// The tokens of one piece.
     pub(crate) fn encode_piece(self, piece: &[u8]) -> Vec<Id> {
         let mut tokens = vec![];

@@ -4,6 +4,7 @@ mod cache;
 mod classes;
 mod counter;
 mod encoding;
+mod estimate;
 mod limit;
 mod merge;
 mod pieces;
@@ -12,3 +13,4 @@ mod vocabulary;
 
 pub use counter::Counter;
 pub use encoding::{Encoding, Id, UnknownEncoding};
+pub use estimate::Estimate;

@@ -1,0 +1,211 @@
+//! Counting tokens.
+
+use std::borrow::Cow;
+use std::sync::Mutex;
+
+use ctxproto_tokens::{Counter as Counting, Encoding as Engine, Estimate, Id};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+
+use crate::enter::{self, Stop, Stopped};
+use crate::errors;
+use crate::redactor::{ATTACHED_MAX, SLICE, texts_of};
+use crate::text::{Text, is_continuation};
+
+/// A batch of less than this is done before the pool has woken up.
+const POOL_MIN: usize = 16 << 10;
+
+/// An encoding, and the factor of an estimate.
+#[pyclass(frozen, subclass, module = "ctxproto._core")]
+pub(crate) struct Encoding(pub(crate) Estimate);
+
+#[pymethods]
+impl Encoding {
+    /// The encoding of this name; `factor` is what its counts are multiplied by.
+    #[new]
+    #[pyo3(signature = (name, *, factor=1.0))]
+    fn py_new(name: &str, factor: f64) -> PyResult<Self> {
+        let encoding: Engine = name.parse().map_err(|e| errors::input(format!("{e}")))?;
+        Ok(Self(Estimate { encoding, factor }))
+    }
+
+    /// How many tokens the text has (str or bytes).
+    fn count(&self, text: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let py = text.py();
+        let text = Text::of(text, "count()")?;
+        let text = decoded(&text)?;
+        let encoding = self.0.encoding;
+        let tokens = if text.len() < ATTACHED_MAX {
+            enter::attached(|| encoding.count(&text))?
+        } else if text.len() < SLICE {
+            enter::detached(py, || encoding.count(&text))?
+        } else {
+            enter::long(py, |stop| in_slices(encoding, &text, stop))?
+        };
+        Ok(self.0.scaled(tokens))
+    }
+
+    /// The counts of many texts, on all CPUs, in their order.
+    fn count_many(&self, texts: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+        let py = texts.py();
+        let texts = texts_of(texts, "count_many()")?;
+        let texts: Vec<Cow<'_, str>> = texts.iter().map(decoded).collect::<PyResult<_>>()?;
+        let encoding = self.0.encoding;
+        let total: usize = texts.iter().map(|text| text.len()).sum();
+        let counts = if total < POOL_MIN || texts.len() < 2 {
+            enter::attached(|| texts.iter().map(|text| encoding.count(text)).collect())?
+        } else {
+            enter::parallel(py, &texts, |text, stop| in_slices(encoding, text, stop))?
+        };
+        Ok(counts.into_iter().map(|tokens| self.0.scaled(tokens)).collect())
+    }
+
+    /// The token ids of the text; with `special`, names of special tokens stand for them.
+    #[pyo3(signature = (text, *, special=false))]
+    fn encode(&self, text: &Bound<'_, PyAny>, special: bool) -> PyResult<Vec<Id>> {
+        let py = text.py();
+        let text = Text::of(text, "encode()")?;
+        let text = decoded(&text)?;
+        let encoding = self.0.encoding;
+        let specials = if special { encoding.specials() } else { vec![] };
+        enter::detached(py, || encoding.encode_with(&text, &specials))
+    }
+
+    /// The bytes that the tokens stand for. Raises `InputError` for an id that no token has.
+    fn decode<'py>(&self, py: Python<'py>, ids: Vec<Id>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut bytes = vec![];
+        for (at, id) in ids.into_iter().enumerate() {
+            if let Some(token) = self.0.encoding.token(id) {
+                bytes.extend_from_slice(token);
+            } else if let Some((name, _)) = self.0.encoding.specials().iter().find(|s| s.1 == id) {
+                bytes.extend_from_slice(name.as_bytes());
+            } else {
+                return Err(errors::input(format!(
+                    "decode() at [{at}]: {} has no token {id}, its last one is {}",
+                    self.0.encoding,
+                    self.0.encoding.end() - 1
+                )));
+            }
+        }
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Where the longest prefix of at most `most` tokens ends; with `tail`, where the longest such suffix begins. In characters of
+    /// a str, in bytes of bytes.
+    #[pyo3(signature = (text, most, *, tail=false))]
+    fn limit(&self, text: &Bound<'_, PyAny>, most: usize, tail: bool) -> PyResult<usize> {
+        let py = text.py();
+        let text = Text::of(text, "limit()")?;
+        let (bytes, most) = (text.bytes(), self.0.within(most));
+        let counter: &(dyn ctxproto_trim::Count + Sync) = &self.0.encoding;
+        let at = enter::detached(py, || {
+            if tail { counter.limit_back(bytes, most) } else { counter.limit(bytes, most) }
+        })?;
+        if !text.is_str() {
+            return Ok(at);
+        }
+        let characters = |part: &[u8]| part.iter().filter(|b| !is_continuation(**b)).count();
+        // What is read twice is the shorter side: a limit takes the same time in a text of any length.
+        let all = text.characters()?;
+        Ok(if all == bytes.len() {
+            at
+        } else if tail {
+            all - characters(&bytes[at..])
+        } else {
+            characters(&bytes[..at])
+        })
+    }
+
+    /// Counts text that arrives in pieces.
+    fn counter(&self) -> Counter {
+        Counter { estimate: self.0, state: Mutex::new(Counting::new(self.0.encoding)) }
+    }
+
+    /// The special tokens and their ids.
+    #[getter]
+    fn specials<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let specials = PyDict::new(py);
+        for (name, id) in self.0.encoding.specials() {
+            specials.set_item(name, id)?;
+        }
+        Ok(specials)
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.encoding.name()
+    }
+
+    /// What its counts are multiplied by.
+    #[getter]
+    fn factor(&self) -> f64 {
+        self.0.factor
+    }
+}
+
+/// Counts text that arrives in pieces, str or bytes, wherever they were cut: also inside a character of bytes.
+#[pyclass(frozen, module = "ctxproto._core")]
+pub(crate) struct Counter {
+    estimate: Estimate,
+    state: Mutex<Counting>,
+}
+
+#[pymethods]
+impl Counter {
+    /// Takes the next piece.
+    fn feed(&self, piece: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = piece.py();
+        let text = Text::of(piece, "feed()")?;
+        let decoded;
+        let bytes = if text.is_str() {
+            decoded = self::decoded(&text)?;
+            decoded.as_bytes()
+        } else {
+            text.bytes()
+        };
+        self.with(py, |state| state.feed(bytes))
+    }
+
+    /// The tokens of all pieces so far, as if the text ended here.
+    #[getter]
+    fn count(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.estimate.scaled(self.with(py, |state| state.count())?))
+    }
+}
+
+impl Counter {
+    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Counting) -> T + Send) -> PyResult<T> {
+        // Only tried: waiting here would hold the interpreter.
+        let Ok(mut state) = self.state.try_lock() else {
+            return Err(errors::stream("the counter is in use by another thread"));
+        };
+        let state = &mut *state;
+        enter::detached(py, || work(state))
+    }
+}
+
+fn in_slices(encoding: Engine, text: &str, stop: &Stop) -> Result<usize, Stopped> {
+    if text.len() < SLICE {
+        return Ok(encoding.count(text));
+    }
+    let mut counter = Counting::new(encoding);
+    for slice in text.as_bytes().chunks(SLICE) {
+        stop.check()?;
+        counter.feed(slice);
+    }
+    Ok(counter.count())
+}
+
+/// The text as `tiktoken` reads it: what is no character counts as U+FFFD, halves of one in a row as that one.
+fn decoded<'t>(text: &'t Text<'_>) -> PyResult<Cow<'t, str>> {
+    if let Text::Encoded(object, bytes) = text
+        && std::str::from_utf8(bytes.as_bytes()).is_err()
+    {
+        let py = object.py();
+        let utf16 = py.get_type::<PyString>().call_method1("encode", (object, "utf-16", "surrogatepass"))?;
+        let whole: String = utf16.call_method1("decode", ("utf-16", "replace"))?.extract()?;
+        return Ok(Cow::Owned(whole));
+    }
+    Ok(String::from_utf8_lossy(text.bytes()))
+}

@@ -1,0 +1,165 @@
+//! Trimming.
+
+use std::sync::{Arc, Mutex};
+
+use ctxproto_trim::{Fields, Loss, Need, Patterns, Plan, Strategy, TrimError, Trimmed, Trimmer as Engine};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::redaction::Names;
+use crate::redactor::Redactor;
+use crate::text::{self, Text};
+use crate::tokens::Encoding;
+use crate::{enter, errors};
+
+/// How text is to be trimmed; `ctxproto.tools.trim` has validated the arguments.
+#[pyclass(frozen, module = "ctxproto._core")]
+pub(crate) struct Trimming {
+    plan: Plan,
+    names: Option<Arc<Names>>,
+}
+
+#[pymethods]
+impl Trimming {
+    #[new]
+    #[pyo3(signature = (strategy, max_tokens, encoding, *, redactor=None, fields=vec![], patterns=vec![], hint=None))]
+    fn py_new(
+        strategy: &str,
+        max_tokens: usize,
+        encoding: &Bound<'_, Encoding>,
+        redactor: Option<&Bound<'_, Redactor>>,
+        fields: Vec<String>,
+        patterns: Vec<String>,
+        hint: Option<String>,
+    ) -> PyResult<Self> {
+        let strategy = match strategy {
+            "auto" => Strategy::Auto,
+            "first_n" => Strategy::FirstN,
+            "last_n" => Strategy::LastN,
+            "head_tail" => Strategy::HeadTail,
+            "lines" => Strategy::Lines(Patterns::new(patterns).map_err(|e| told(&e))?),
+            "json" => Strategy::Json,
+            "table" => Strategy::Table,
+            "diff" => Strategy::Diff,
+            "field_whitelist" => Strategy::FieldWhitelist(Fields::new(fields).map_err(|e| told(&e))?),
+            _ => Strategy::Summary,
+        };
+        let mut plan = Plan::new(strategy, max_tokens, Arc::new(encoding.get().0));
+        plan.hint = hint;
+        plan.redactor = redactor.map(|r| Arc::clone(&r.get().engine));
+        Ok(Self { plan, names: redactor.map(|r| Arc::clone(&r.get().names)) })
+    }
+
+    /// Redacts `text` (str or bytes) and makes it fit: (text, loss, findings).
+    fn trim<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Outcome<'py>> {
+        let py = text.py();
+        let text = Text::of(text, "trim()")?;
+        let bytes = text.bytes();
+        let trimmed = enter::detached(py, || self.plan.trim(bytes))?.map_err(|e| told(&e))?;
+        let same = trimmed.text == bytes;
+        let out = if same { text.unchanged(py) } else { text.rewritten(py, &trimmed.text)? };
+        self.outcome(py, out, &trimmed)
+    }
+
+    /// The form for text that arrives in pieces.
+    fn stream(slf: &Bound<'_, Self>) -> PyResult<Trimmer> {
+        let engine = slf.get().plan.stream().map_err(|e| told(&e))?;
+        Ok(Trimmer { trimming: slf.clone().unbind(), state: Mutex::new((Some(engine), None)) })
+    }
+}
+
+type Outcome<'py> = (Bound<'py, PyAny>, Bound<'py, PyDict>, Vec<(String, String, String)>);
+
+impl Trimming {
+    fn outcome<'py>(
+        &self,
+        py: Python<'py>,
+        text: Bound<'py, PyAny>,
+        trimmed: &Trimmed<'_>,
+    ) -> PyResult<Outcome<'py>> {
+        let rules = self.plan.redactor.as_ref().map_or(&[][..], |r| r.detector().rules());
+        let found = trimmed.replaced.iter().filter_map(|r| {
+            let rule = rules.get(usize::from(r.rule))?;
+            let fingerprint = r.fingerprint.iter().map(|b| format!("{b:02x}")).collect();
+            Some((rule.label.clone(), rule.id.clone(), fingerprint))
+        });
+        let found = found.collect();
+        debug_assert!(self.names.is_some() || trimmed.replaced.is_empty());
+        Ok((text, account(py, &trimmed.loss)?, found))
+    }
+}
+
+/// Trims text that arrives in pieces, str or bytes.
+#[pyclass(frozen, module = "ctxproto._core")]
+pub(crate) struct Trimmer {
+    trimming: Py<Trimming>,
+    /// None when finished; whether the pieces are str, when one has come.
+    state: Mutex<(Option<Engine>, Option<bool>)>,
+}
+
+#[pymethods]
+impl Trimmer {
+    /// Takes the next piece; whether more of them can change the text.
+    fn feed(&self, piece: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = piece.py();
+        let text = Text::of(piece, "feed()")?;
+        let mut state = self.state.try_lock().map_err(|_| busy())?;
+        if *state.1.get_or_insert(text.is_str()) != text.is_str() {
+            let expected = if text.is_str() { "bytes as before" } else { "str as before" };
+            return Err(errors::wrong_type("feed()", expected, piece));
+        }
+        let engine = state.0.as_mut().ok_or_else(finished)?;
+        let bytes = text.bytes();
+        Ok(enter::detached(py, || engine.push(bytes))? == Need::More)
+    }
+
+    /// The text has ended, or reading was `stopped` before its end: (text, loss, findings).
+    #[pyo3(signature = (*, stopped=false))]
+    fn finish<'py>(&self, py: Python<'py>, stopped: bool) -> PyResult<Outcome<'py>> {
+        let mut state = self.state.try_lock().map_err(|_| busy())?;
+        let engine = state.0.take().ok_or_else(finished)?;
+        let trimmed = enter::detached(py, || if stopped { engine.stop() } else { engine.finish() })?
+            .map_err(|e| told(&e))?;
+        let out = text::output(py, &trimmed.text, state.1.unwrap_or(true))?;
+        self.trimming.get().outcome(py, out, &trimmed)
+    }
+}
+
+fn busy() -> PyErr {
+    errors::stream("the trimmer is in use by another thread")
+}
+
+fn finished() -> PyErr {
+    errors::stream("the trimmer is finished")
+}
+
+fn told(error: &TrimError) -> PyErr {
+    match error {
+        TrimError::TooSmall { .. } => errors::budget(error.to_string()),
+        // The pattern or path itself may be a secret in the wrong place.
+        TrimError::Pattern(_) => errors::rule("patterns: one of them is no regular expression".into()),
+        TrimError::Path(why) => {
+            errors::rule(format!("fields: {}", why.rsplit_once(": ").map_or("a path is none", |w| w.1)))
+        }
+        TrimError::NeedsWhole(_) => errors::input(error.to_string()),
+    }
+}
+
+/// The loss report as a dict.
+fn account<'py>(py: Python<'py>, loss: &Loss) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    all.set_item("strategy", loss.strategy)?;
+    all.set_item("instead", loss.instead.filter(|why| !why.is_empty()))?;
+    all.set_item("tokens", loss.tokens)?;
+    all.set_item("source_tokens", loss.source_tokens.count)?;
+    all.set_item("source_tokens_exact", loss.source_tokens.exact)?;
+    for (name, size) in [("source", loss.source), ("kept", loss.kept), ("dropped", loss.dropped)] {
+        all.set_item(format!("{name}_bytes"), size.bytes)?;
+        all.set_item(format!("{name}_lines"), size.lines)?;
+    }
+    let ranges: Vec<(usize, usize)> = loss.ranges.iter().map(|r| (r.start, r.end)).collect();
+    all.set_item("ranges", ranges)?;
+    all.set_item("units", loss.units.map(|u| (u.name, u.kept, u.total)))?;
+    all.set_item("complete", loss.complete)?;
+    Ok(all)
+}

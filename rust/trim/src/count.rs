@@ -1,0 +1,109 @@
+//! What the tokenizer must be able to do.
+
+use ctxproto_tokens::{Encoding, Estimate};
+
+/// Counts text as a model will. Any bytes count, also those that are no UTF-8.
+///
+/// Counts need not add up, and a longer text may count less than a shorter one: what is returned to a caller is always
+/// counted as a whole before it is returned.
+pub trait Count: Send + Sync {
+    /// Tokens of the text on its own.
+    fn count(&self, text: &[u8]) -> usize;
+
+    /// Where the longest prefix of at most `most` tokens ends. Reads no more of the text than that takes.
+    fn limit(&self, text: &[u8], most: usize) -> usize;
+
+    /// Where the longest suffix of at most `most` tokens begins. Reads no more of the text than that takes.
+    fn limit_back(&self, text: &[u8], most: usize) -> usize;
+}
+
+/// Exact counts. Bytes that are no UTF-8 count as U+FFFD, as text of that kind is decoded.
+impl Count for Encoding {
+    fn count(&self, text: &[u8]) -> usize {
+        Self::count(*self, &String::from_utf8_lossy(text))
+    }
+
+    fn limit(&self, text: &[u8], most: usize) -> usize {
+        // A budget's worth is decoded, not the whole: no token is longer than 128 bytes.
+        let near = &text[..text.len().min(most.saturating_add(1).saturating_mul(LONGEST))];
+        match std::str::from_utf8(near) {
+            Ok(near) => Self::limit(*self, near, most),
+            // The window may end inside a character.
+            Err(error) if error.error_len().is_none() => {
+                let valid = String::from_utf8_lossy(&near[..error.valid_up_to()]);
+                Self::limit(*self, &valid, most)
+            }
+            Err(_) => {
+                let decoded = String::from_utf8_lossy(near);
+                source_of(near, Self::limit(*self, &decoded, most))
+            }
+        }
+    }
+
+    fn limit_back(&self, text: &[u8], most: usize) -> usize {
+        let mut start = text.len() - text.len().min(most.saturating_add(1).saturating_mul(LONGEST));
+        while start > 0 && start < text.len() && text[start] & 0xC0 == 0x80 {
+            start += 1;
+        }
+        let near = &text[start..];
+        start
+            + match std::str::from_utf8(near) {
+                Ok(near) => Self::limit_back(*self, near, most),
+                Err(_) => {
+                    let decoded = String::from_utf8_lossy(near);
+                    source_of(near, Self::limit_back(*self, &decoded, most))
+                }
+            }
+    }
+}
+
+/// The counts of the encoding, scaled.
+impl Count for Estimate {
+    fn count(&self, text: &[u8]) -> usize {
+        self.scaled(Count::count(&self.encoding, text))
+    }
+
+    fn limit(&self, text: &[u8], most: usize) -> usize {
+        Count::limit(&self.encoding, text, self.within(most))
+    }
+
+    fn limit_back(&self, text: &[u8], most: usize) -> usize {
+        Count::limit_back(&self.encoding, text, self.within(most))
+    }
+}
+
+/// Bytes of the longest token of any encoding.
+const LONGEST: usize = 128;
+
+/// The place in `bytes` that is `at` in their decoded form.
+fn source_of(bytes: &[u8], at: usize) -> usize {
+    let (mut source, mut decoded) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        if at <= decoded + chunk.valid().len() {
+            return source + at - decoded;
+        }
+        source += chunk.valid().len() + chunk.invalid().len();
+        decoded += chunk.valid().len() + if chunk.invalid().is_empty() { 0 } else { '\u{fffd}'.len_utf8() };
+    }
+    source
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn limits_hold_for_any_bytes(text in proptest::collection::vec(prop_oneof![any::<u8>(), 32u8..127], 0..200), most in 0usize..30) {
+            let encoding: &dyn Count = &Encoding::O200kBase;
+            let end = encoding.limit(&text, most);
+            prop_assert!(encoding.count(&text[..end]) <= most);
+            let start = encoding.limit_back(&text, most);
+            prop_assert!(encoding.count(&text[start..]) <= most);
+            if encoding.count(&text) <= most {
+                prop_assert_eq!((start, end), (0, text.len()));
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What can be wrong with what was asked.
+
+use std::fmt;
+
+/// Why nothing could be trimmed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrimError {
+    /// Not even the marker that says what is missing fits.
+    TooSmall {
+        /// Tokens that were allowed.
+        budget: usize,
+        /// Tokens that the least output takes.
+        needed: usize,
+    },
+    /// A pattern of the caller is no regular expression.
+    Pattern(String),
+    /// A path of a whitelist is none.
+    Path(String),
+    /// The strategy must see the whole text, so it has no form for text that arrives in pieces.
+    NeedsWhole(&'static str),
+}
+
+impl fmt::Display for TrimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooSmall { budget, needed } => write!(
+                f,
+                "a budget of {budget} tokens is too small: the marker alone that says what was left out takes {needed}"
+            ),
+            Self::Pattern(why) | Self::Path(why) => f.write_str(why),
+            Self::NeedsWhole(strategy) => write!(
+                f,
+                "the strategy {strategy:?} needs the whole text; first_n, last_n, head_tail and lines take pieces"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for TrimError {}

@@ -1,0 +1,391 @@
+//! A skeleton of JSON that is JSON: keys and shape stay, long strings and arrays are sampled, what is odd comes first.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::error::TrimError;
+use crate::fit::{Draft, Made, Place};
+use crate::loss::{Units, lines_in, mark};
+use crate::nested;
+use crate::piece::Piece;
+use crate::plan::Source;
+use crate::signs::{self, Tier};
+use crate::tree::{Kind, ROOT, Tree};
+
+/// How much of each thing is shown.
+#[derive(Clone, Copy, Debug)]
+struct Detail {
+    /// Items of an array; four times as many keys of an object.
+    items: usize,
+    /// Bytes of a string.
+    text: usize,
+    /// Levels of nesting.
+    depth: usize,
+}
+
+/// From nearly all to nearly nothing, each step a little less.
+const STEPS: usize = 56;
+const ITEMS: [usize; 30] = [
+    0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 400, 512,
+    1024, 4096, 16384, 65536,
+];
+const TEXT: [usize; 26] = [
+    8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 160, 200, 256, 320, 400, 512, 640, 800, 1024, 1536, 2048,
+    4096, 8192, 32768, 131_072,
+];
+const DEPTH: [usize; 18] = [1, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 8, 10, 12, 16, 32, 64, 64];
+
+impl Detail {
+    fn at(step: usize) -> Self {
+        fn pick(list: &[usize], step: usize) -> usize {
+            list[(STEPS - 1 - step) * list.len() / STEPS]
+        }
+        Self { items: pick(&ITEMS, step), text: pick(&TEXT, step), depth: pick(&DEPTH, step) }
+    }
+}
+
+/// Deeper values are not written: recursion ends.
+const DEEPEST: usize = 64;
+
+/// A text that is JSON, and what in it is odd.
+pub(crate) struct Document<'p> {
+    piece: &'p Piece<'p>,
+    tree: Tree,
+    odd: Vec<bool>,
+    /// What alone is to be written, if not all.
+    pub(crate) wanted: Option<Vec<bool>>,
+}
+
+/// Trims JSON; `None` if it is none.
+pub(crate) fn trim(source: &Source<'_>) -> Option<Result<Made, TrimError>> {
+    Some(Document::read(source.piece())?.trim(source, "json"))
+}
+
+impl<'p> Document<'p> {
+    pub(crate) fn read(piece: &'p Piece<'p>) -> Option<Self> {
+        // Most texts are not JSON, which their first byte says.
+        let first = piece.text.trim_ascii_start().first()?;
+        if !matches!(first, b'{' | b'[' | b'"') {
+            return None;
+        }
+        let tree = Tree::read(&piece.text)?;
+        let odd = odd(&piece.text, &tree);
+        Some(Self { piece, tree, odd, wanted: None })
+    }
+
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    pub(crate) fn trim(&self, source: &Source<'_>, name: &'static str) -> Result<Made, TrimError> {
+        let counter = &*source.plan.counter;
+        let sample = self.piece.cut_before(self.piece.len().min(2048));
+        let tokens = counter.count(&self.piece.text[..sample]).max(1);
+        source.fit(name).run(|room| {
+            let most = room.saturating_mul(sample) / tokens;
+            // The first step whose text is short enough: later ones are shorter.
+            let (mut low, mut high) = (0, STEPS - 1);
+            while low < high {
+                let middle = usize::midpoint(low, high);
+                if self.write(Detail::at(middle), most).is_some() {
+                    high = middle;
+                } else {
+                    low = middle + 1;
+                }
+            }
+            let written = self.write(Detail::at(low), most);
+            self.draft(source, written.unwrap_or_else(|| self.least()))
+        })
+    }
+
+    /// All of what is wanted, without a marker.
+    pub(crate) fn full(&self, source: &Source<'_>) -> Draft {
+        let all = Detail { items: usize::MAX / 8, text: usize::MAX / 8, depth: DEEPEST };
+        let written = self.write(all, usize::MAX).expect("there is no limit");
+        self.draft(source, written)
+    }
+
+    fn draft(&self, source: &Source<'_>, written: Written<'_>) -> Draft {
+        let kept: Vec<Range<usize>> =
+            written.kept.iter().map(|r| self.piece.source(r.start)..self.piece.source(r.end)).collect();
+        let lines = lines_in(source.view.raw, &kept);
+        Draft { body: written.out, lines, kept, units: written.units, place: written.place }
+    }
+
+    /// Brackets, or quotes.
+    fn least(&self) -> Written<'_> {
+        let mut w = Written::new(&self.piece.text, usize::MAX);
+        let top = self.tree.top();
+        if top == ROOT {
+            w.place = Place::JsonLine;
+            return w;
+        }
+        let (body, place) = match self.tree.nodes[top].kind {
+            Kind::Object => (&b"{}"[..], Place::Member { at: 1, empty: true }),
+            Kind::Array => (&b"[]"[..], Place::Item { at: 1, empty: true }),
+            _ => (&b"\"\""[..], Place::Inside { at: 1 }),
+        };
+        w.out = body.to_vec();
+        w.place = place;
+        w
+    }
+
+    /// The text in this detail; `None` if it is longer than `most` bytes.
+    fn write(&self, detail: Detail, most: usize) -> Option<Written<'_>> {
+        let mut w = Written::new(&self.piece.text, most);
+        let top = self.tree.top();
+        if top == ROOT {
+            w.place = Place::JsonLine;
+            let items: Vec<usize> = self.tree.inside(ROOT).to_vec();
+            let chosen = self.choose(&items, detail.items);
+            w.units = Some(Units { name: "items", kept: chosen.len(), total: items.len() });
+            let mut at = 0;
+            for i in chosen {
+                if i > at {
+                    w.put(format!("{}\n", gone(i - at, "items")).as_bytes());
+                }
+                at = i + 1;
+                self.value(&mut w, items[i], detail, 0)?;
+                w.put(b"\n");
+            }
+            if at < items.len() {
+                w.put(format!("{}\n", gone(items.len() - at, "items")).as_bytes());
+            }
+        } else {
+            self.value(&mut w, top, detail, 0)?;
+            let kind = self.tree.nodes[top].kind;
+            let empty = w.out.len() <= 2;
+            w.place = match kind {
+                Kind::Object => Place::Member { at: 1, empty },
+                Kind::Array => Place::Item { at: 1, empty },
+                _ => Place::Inside { at: 1 },
+            };
+        }
+        (w.out.len() <= most).then_some(w)
+    }
+
+    fn is_wanted(&self, n: usize) -> bool {
+        self.wanted.as_ref().is_none_or(|wanted| wanted[n])
+    }
+
+    fn value(&self, w: &mut Written<'_>, n: usize, detail: Detail, depth: usize) -> Option<()> {
+        if w.out.len() > w.most {
+            return None;
+        }
+        let node = &self.tree.nodes[n];
+        match node.kind {
+            Kind::Number | Kind::Word => w.keep(node.span.clone()),
+            Kind::String => self.string(w, node.span.clone(), detail, depth),
+            Kind::Array | Kind::Object => {
+                let object = node.kind == Kind::Object;
+                let what = if object { "keys" } else { "items" };
+                let all: Vec<usize> =
+                    self.tree.inside(n).iter().copied().filter(|&c| self.is_wanted(c)).collect();
+                if !all.is_empty() && (depth >= detail.depth || depth >= DEEPEST) {
+                    w.put(gone(all.len(), what).as_bytes());
+                    return Some(());
+                }
+                w.keep(node.span.start..node.span.start + 1);
+                let most = if object { detail.items.saturating_mul(4) } else { detail.items };
+                let chosen = self.choose(&all, most);
+                let rest = all.len() - chosen.len();
+                if n == self.tree.top() {
+                    w.units = Some(Units { name: what, kept: chosen.len(), total: all.len() });
+                }
+                let mut at = 0;
+                let mut comma: &[u8] = b"";
+                for i in chosen {
+                    if i > at && !object {
+                        w.put(comma);
+                        w.put(gone(i - at, what).as_bytes());
+                        comma = b",";
+                    }
+                    at = i + 1;
+                    w.put(comma);
+                    comma = b",";
+                    let child = &self.tree.nodes[all[i]];
+                    if object {
+                        w.keep(child.key.clone());
+                        w.put(b":");
+                    }
+                    self.value(w, all[i], detail, depth + 1)?;
+                }
+                if object && rest > 0 {
+                    w.put(comma);
+                    w.put(format!("{}:null", gone(rest, what)).as_bytes());
+                } else if at < all.len() {
+                    w.put(comma);
+                    w.put(gone(all.len() - at, what).as_bytes());
+                }
+                w.keep(node.span.end - 1..node.span.end);
+            }
+        }
+        Some(())
+    }
+
+    /// Which of `all` are shown when `most` may be: the odd ones, the first and the last, then more of the first.
+    fn choose(&self, all: &[usize], most: usize) -> Vec<usize> {
+        if all.len() <= most {
+            return (0..all.len()).collect();
+        }
+        let ends = (0..all.len()).map(|i| if i % 2 == 0 { i / 2 } else { all.len() - 1 - i / 2 });
+        let odd = ends.clone().filter(|&i| self.odd[all[i]]).take(most.div_ceil(2));
+        let mut chosen: Vec<usize> = odd.collect();
+        // One of three from the end: what comes last is often what counts.
+        let rest = (0..all.len()).map(|i| if i % 3 == 2 { all.len() - 1 - i / 3 } else { i - i / 3 });
+        let rest: Vec<usize> = rest.filter(|i| !chosen.contains(i)).take(most - chosen.len()).collect();
+        chosen.extend(rest);
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen
+    }
+
+    fn string(&self, w: &mut Written<'_>, span: Range<usize>, detail: Detail, depth: usize) {
+        let inner = span.start + 1..span.end - 1;
+        if inner.len() <= detail.text.saturating_add(24) {
+            w.keep(span);
+            return;
+        }
+        if let Some(short) = nested::shorten(&self.piece.text[inner.clone()], |piece| {
+            let document = Document::read(piece).filter(|d| !d.tree.lines)?;
+            let room = w.most.saturating_sub(w.out.len());
+            let inside = Detail { depth: detail.depth.saturating_sub(depth).max(1), ..detail };
+            let written = document.write(inside, room)?;
+            Some((written.out, written.kept))
+        }) {
+            // Blanks alone are no loss in a document, but in a string they are part of the value.
+            if short.kept.len() == 1 {
+                w.keep(span);
+                return;
+            }
+            w.keep(span.start..inner.start);
+            w.put(&short.text);
+            for part in short.kept {
+                w.note(inner.start + part.start..inner.start + part.end);
+            }
+            w.keep(inner.end..span.end);
+            return;
+        }
+        let tail = detail.text / 3;
+        let head = self.piece.cut_before(inner.start + detail.text - tail).max(inner.start);
+        let tail = self.piece.cut_after(inner.end - tail).min(inner.end);
+        w.keep(span.start..head);
+        w.put(mark(0, tail.saturating_sub(head)).as_bytes());
+        w.keep(tail..span.end);
+    }
+}
+
+/// What stands for `count` items or keys.
+fn gone(count: usize, what: &str) -> String {
+    format!("\"[{count} {what} cut]\"")
+}
+
+/// What has been written, and what of the text it is.
+#[derive(Clone, Debug)]
+struct Written<'t> {
+    text: &'t [u8],
+    out: Vec<u8>,
+    kept: Vec<Range<usize>>,
+    most: usize,
+    place: Place,
+    units: Option<Units>,
+}
+
+impl<'t> Written<'t> {
+    fn new(text: &'t [u8], most: usize) -> Self {
+        Self { text, out: vec![], kept: vec![], most, place: Place::Above, units: None }
+    }
+
+    fn put(&mut self, mark: &[u8]) {
+        self.out.extend_from_slice(mark);
+    }
+
+    fn keep(&mut self, range: Range<usize>) {
+        self.out.extend_from_slice(&self.text[range.clone()]);
+        self.note(range);
+    }
+
+    /// Enters what is kept; nothing is lost with the blanks and commas between two values.
+    fn note(&mut self, range: Range<usize>) {
+        if let Some(last) = self.kept.last_mut() {
+            let gap = &self.text[last.end..range.start];
+            if gap.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n' | b',' | b':')) {
+                last.end = range.end;
+                return;
+            }
+        }
+        self.kept.push(range);
+    }
+}
+
+/// The values that differ from those beside them, and those that hold them.
+fn odd(text: &[u8], tree: &Tree) -> Vec<bool> {
+    let mut odd = vec![false; tree.nodes.len()];
+    for (n, node) in tree.nodes.iter().enumerate().skip(1) {
+        match node.kind {
+            Kind::String | Kind::Number | Kind::Word => {
+                let start = if node.key.is_empty() { node.span.start } else { node.key.start };
+                // What follows the key `error` is one; a code of an exit is none among others.
+                let end = node.span.end.min(start + 4096);
+                if signs::sign(&text[start..end]) == Some(Tier::Error) {
+                    raise(&mut odd, tree, n);
+                }
+            }
+            Kind::Array => strangers(&mut odd, text, tree, n),
+            Kind::Object => {}
+        }
+    }
+    if tree.lines {
+        strangers(&mut odd, text, tree, ROOT);
+    }
+    odd
+}
+
+/// Marks a value and all that hold it.
+fn raise(odd: &mut [bool], tree: &Tree, mut n: usize) {
+    while n != ROOT && !odd[n] {
+        odd[n] = true;
+        n = tree.nodes[n].parent;
+    }
+}
+
+/// Marks the items of an array that are made differently from most, and the least and the greatest of its numbers.
+fn strangers(odd: &mut [bool], text: &[u8], tree: &Tree, array: usize) {
+    let items = tree.inside(array);
+    if items.len() < 8 {
+        return;
+    }
+    let shapes: Vec<u64> = items.iter().map(|&n| shape(text, tree, n)).collect();
+    let mut counts: HashMap<u64, usize> = HashMap::new();
+    for &shape in &shapes {
+        *counts.entry(shape).or_default() += 1;
+    }
+    for (&n, shape) in items.iter().zip(&shapes) {
+        if counts[shape] * 10 <= items.len() {
+            raise(odd, tree, n);
+        }
+    }
+    let value = |n: usize| std::str::from_utf8(&text[tree.nodes[n].span.clone()]).ok()?.parse::<f64>().ok();
+    let numbers: Option<Vec<(f64, usize)>> =
+        items.iter().map(|&n| Some((value(n).filter(|_| tree.nodes[n].kind == Kind::Number)?, n))).collect();
+    if let Some(numbers) = numbers {
+        let least = numbers.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+        let greatest = numbers.iter().max_by(|a, b| a.0.total_cmp(&b.0));
+        for &(_, n) in least.into_iter().chain(greatest) {
+            odd[n] = true;
+        }
+    }
+}
+
+/// How a value is made: its kind, and the keys of an object.
+fn shape(text: &[u8], tree: &Tree, n: usize) -> u64 {
+    let mut shape = tree.nodes[n].kind as u64;
+    if tree.nodes[n].kind == Kind::Object {
+        for &child in tree.inside(n) {
+            let key = &text[tree.nodes[child].key.clone()];
+            let hash = key.iter().fold(0u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01B3));
+            shape = shape.rotate_left(5) ^ hash.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        }
+    }
+    shape
+}

@@ -1,0 +1,192 @@
+//! Lines: those that matter stay, in their order, with marks where others were.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+
+use regex::bytes::RegexSet;
+
+use crate::count::Count;
+use crate::ends::{self, Cut, Ends};
+use crate::error::TrimError;
+use crate::fit::Draft;
+use crate::loss::mark;
+use crate::piece::Piece;
+use crate::sieve::{Line, Sorted};
+use crate::signs::{self, Tier};
+
+/// What a caller wants kept: regular expressions, each tried on every line.
+#[derive(Clone, Debug, Default)]
+pub struct Patterns(RegexSet);
+
+impl Patterns {
+    /// Compiles the patterns.
+    pub fn new<P: AsRef<str>>(patterns: impl IntoIterator<Item = P>) -> Result<Self, TrimError> {
+        RegexSet::new(patterns).map(Self).map_err(|e| TrimError::Pattern(format!("pattern: {e}")))
+    }
+
+    fn asks_for(&self, line: &[u8]) -> bool {
+        !self.0.is_empty() && self.0.is_match(line)
+    }
+}
+
+/// A longer line is held as its two ends.
+pub(crate) const LONG: usize = 64 * 1024;
+
+/// The tier that a line's own words give it. `sign` is the best of its signs; of a very long line only those in what
+/// is held of it count.
+pub(crate) fn sign(patterns: &Patterns, line: &Line<'_>, sign: Option<Tier>) -> Option<Tier> {
+    let ends = [Some(&line.head), line.tail.as_ref()].into_iter().flatten();
+    if ends.clone().any(|end: &Piece<'_>| patterns.asks_for(end.text.trim_ascii_end())) {
+        return Some(Tier::Asked);
+    }
+    if line.tail.is_none() { sign } else { ends.filter_map(|end| signs::sign(&end.text)).min() }
+}
+
+/// Calls `take` for each line of a text.
+pub(crate) fn each<'p>(piece: &'p Piece<'_>, mut take: impl FnMut(Range<usize>, Line<'p>)) {
+    let mut row = 0;
+    let mut start = 0;
+    let breaks = memchr::memchr_iter(b'\n', &piece.text).map(|i| i + 1);
+    let open = piece.text.last().is_some_and(|&b| b != b'\n').then_some(piece.len());
+    for end in breaks.chain(open) {
+        let lines = piece.lines(start..end);
+        take(start..end, line(piece, start..end, row, lines));
+        row += lines;
+        start = end;
+    }
+}
+
+/// The line that is `range` of a piece.
+pub(crate) fn line<'p>(piece: &'p Piece<'_>, range: Range<usize>, row: usize, lines: usize) -> Line<'p> {
+    if range.len() <= LONG {
+        return Line { row, lines, head: piece.slice(range), tail: None, kind: 0 };
+    }
+    let (head, tail) = (range.start + LONG / 2, range.end - LONG / 2);
+    let head = piece.slice(range.start..piece.cut_before(head));
+    Line { row, lines, head, tail: Some(piece.slice(piece.cut_after(tail)..range.end)), kind: 0 }
+}
+
+/// How a long line is shortened, if it is.
+type Shown = Option<Cut>;
+
+/// Where a line is cut to take at most `room` tokens, and what it then takes.
+fn shorten(line: &Line<'_>, room: usize, counter: &dyn Count) -> (Shown, usize) {
+    let head = &line.head;
+    if line.tail.is_none() {
+        let short = head.len() <= room || counter.limit(&head.text, room) == head.len();
+        let tokens = if short { counter.count(&head.text) } else { usize::MAX };
+        if tokens <= room {
+            return (None, tokens);
+        }
+    }
+    let inner = mark(0, head.len());
+    let room_inside = room.saturating_sub(counter.count(inner.as_bytes()));
+    let tail = line.tail.as_ref().unwrap_or(head);
+    let cut = Ends::Both.cut(head, tail, room_inside, counter);
+    let [first, last] = ends::kept(head, tail, cut);
+    let useful = (!first.is_empty() || !last.is_empty()) && first.end < last.start;
+    (Some(cut), if useful { room } else { usize::MAX })
+}
+
+/// What is written differently for lines of another format.
+pub(crate) struct Style {
+    /// What a mark looks like.
+    pub(crate) mark: fn(usize) -> String,
+    /// Whether lines that are alike are counted where one of them stands.
+    pub(crate) fold: bool,
+}
+
+/// Marks as plain text has them.
+pub(crate) const PLAIN: Style = Style { mark: |lines| format!("{}\n", mark(lines, 0)), fold: true };
+
+/// Chooses lines for `room` tokens; `rows` is how many lines the source has.
+pub(crate) fn draft(
+    sorted: &Sorted<'_>,
+    rows: usize,
+    room: usize,
+    counter: &dyn Count,
+    style: &Style,
+) -> Draft {
+    let gap = counter.count((style.mark)(rows).as_bytes());
+    let alike = counter.count(b" [+1000 alike]");
+    let share = room / rows.clamp(1, 4);
+    let mut left = room.saturating_sub(gap);
+    let mut chosen: BTreeMap<usize, (&Line<'_>, Shown)> = BTreeMap::new();
+    // Where lines that are in end, so that the one after them needs no mark.
+    let mut ends: HashSet<usize> = HashSet::new();
+    for line in sorted.ranked() {
+        let (shown, tokens) = shorten(line, share, counter);
+        let folds = style.fold && sorted.kinds.get(&line.kind).is_some_and(|&n| n > 1);
+        let beside = usize::from(ends.contains(&line.row))
+            + usize::from(chosen.contains_key(&(line.row + line.lines)));
+        let marks = if folds { alike } else { 0 } + if beside == 0 { gap } else { 0 };
+        let cost = tokens.saturating_add(marks);
+        if cost > left {
+            break;
+        }
+        left -= cost;
+        if beside == 2 {
+            left += gap;
+        }
+        ends.insert(line.row + line.lines);
+        chosen.insert(line.row, (line, shown));
+    }
+    write(sorted, &chosen, rows, style)
+}
+
+fn write(
+    sorted: &Sorted<'_>,
+    chosen: &BTreeMap<usize, (&Line<'_>, Shown)>,
+    rows: usize,
+    style: &Style,
+) -> Draft {
+    let mut alike: HashMap<u64, usize> = HashMap::new();
+    if style.fold {
+        for (line, _) in chosen.values() {
+            let all = || sorted.kinds.get(&line.kind).copied().unwrap_or(0);
+            let rest = alike.entry(line.kind).or_insert_with(all);
+            *rest = rest.saturating_sub(1);
+        }
+    }
+    let mut draft = Draft::default();
+    let mut at = 0;
+    for (line, shown) in chosen.values() {
+        if line.row > at {
+            draft.body.extend_from_slice((style.mark)(line.row - at).as_bytes());
+        }
+        at = line.row + line.lines;
+        draft.lines += line.lines;
+        write_line(line, *shown, &mut draft);
+        if let Some(more) = alike.remove(&line.kind).filter(|&more| more > 0) {
+            let end = draft.body.len() - line_break(&draft.body);
+            draft.body.splice(end..end, format!(" [+{more} alike]").into_bytes());
+        }
+    }
+    if at < rows {
+        draft.body.extend_from_slice((style.mark)(rows - at).as_bytes());
+    }
+    draft
+}
+
+/// The length of the line break that a text ends in.
+fn line_break(text: &[u8]) -> usize {
+    match text {
+        [.., b'\r', b'\n'] => 2,
+        [.., b'\n'] => 1,
+        _ => 0,
+    }
+}
+
+fn write_line(line: &Line<'_>, shown: Shown, draft: &mut Draft) {
+    let tail = line.tail.as_ref().unwrap_or(&line.head);
+    match shown {
+        None => {
+            draft.body.extend_from_slice(&line.head.text);
+            draft.kept.push(line.head.start..line.head.source(line.head.len()));
+        }
+        Some(cut) => {
+            ends::write(&line.head, tail, cut, 0, &mut draft.body);
+            draft.kept.extend(ends::kept(&line.head, tail, cut));
+        }
+    }
+}
