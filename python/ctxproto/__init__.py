@@ -7,12 +7,14 @@ False
 
 from ctxproto import _core
 from ctxproto.errors import (
+    BudgetError,
     ConfigError,
     ConfigTypeError,
     CtxprotoError,
     InputError,
     InputTypeError,
     InternalError,
+    RoutingError,
     RuleError,
     StreamError,
     VersionError,
@@ -26,23 +28,40 @@ if _core.__version__ != __version__:
     )
 
 from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
+from ctxproto.tokens import MessageCount, Tokenizer
+from ctxproto.tools.calls import ToolCallRequest
+from ctxproto.tools.envelope import ToolResultEnvelope
 from ctxproto.tools.redact import Allow, Redactor, known_values_from_env, redact, scan
+from ctxproto.tools.routing import Delivery, ToolCallRouter
+from ctxproto.tools.trim import Loss, Replaced, Trimmed, Trimmer, trim
 
 __all__ = [
     "Allow",
+    "BudgetError",
     "ConfigError",
     "ConfigTypeError",
     "CtxprotoError",
+    "Delivery",
     "Finding",
     "InputError",
     "InputTypeError",
     "InternalError",
+    "Loss",
+    "MessageCount",
     "Redaction",
     "Redactor",
+    "Replaced",
+    "RoutingError",
     "Rule",
     "RuleError",
     "Stream",
     "StreamError",
+    "Tokenizer",
+    "ToolCallRequest",
+    "ToolCallRouter",
+    "ToolResultEnvelope",
+    "Trimmed",
+    "Trimmer",
     "Vault",
     "VersionError",
     "__version__",
@@ -50,4 +69,5 @@ __all__ = [
     "known_values_from_env",
     "redact",
     "scan",
+    "trim",
 ]

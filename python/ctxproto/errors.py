@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "BudgetError",
     "ConfigError",
     "ConfigTypeError",
     "CtxprotoError",
     "InputError",
     "InputTypeError",
     "InternalError",
+    "RoutingError",
     "RuleError",
     "StreamError",
     "VersionError",
@@ -42,6 +44,14 @@ class ConfigTypeError(ConfigError, TypeError):
 
 class RuleError(ConfigError):
     """A rule, a pattern of an allowlist or a rule file cannot be compiled, or names a rule that does not exist."""
+
+
+class BudgetError(CtxprotoError, ValueError):
+    """What must be kept takes more tokens than are allowed. The message names both numbers."""
+
+
+class RoutingError(CtxprotoError, LookupError):
+    """A tool call has no result. The message names the calls."""
 
 
 class InputError(CtxprotoError, ValueError):

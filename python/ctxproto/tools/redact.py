@@ -9,9 +9,9 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, overload
 
-from ctxproto import _core
+from ctxproto import _core, arguments
 from ctxproto._core import Vault
-from ctxproto.errors import ConfigError, ConfigTypeError, InputTypeError, nearest, shown
+from ctxproto.errors import ConfigError, ConfigTypeError, InputTypeError, shown
 from ctxproto.tools import files
 
 if TYPE_CHECKING:
@@ -126,10 +126,10 @@ class Redactor(_core.Redactor):
         key: str | bytes | None = None,
     ) -> Self:
         """Compiles the policy."""
-        builtin, profile_pii = _PROFILES[_one_of("profile", profile, _PROFILES)]
+        builtin, profile_pii = _PROFILES[arguments.one_of("profile", profile, _PROFILES)]
         vault, style = placeholder if type(placeholder) is Vault else None, "vault"
         if vault is None:
-            style = _one_of("placeholder", placeholder, _PLACEHOLDERS, " or a Vault")
+            style = arguments.one_of("placeholder", placeholder, _PLACEHOLDERS, " or a Vault")
             vault = Vault() if style == "vault" else None
         return super().__new__(
             cls,
@@ -212,8 +212,24 @@ async def _aredacted(stream: _core.Stream, pieces: AsyncIterable[AnyText]) -> As
 
 
 @cache
-def _default() -> Redactor:
+def default_redactor() -> Redactor:
+    """The default policy, compiled once a process."""
     return Redactor()
+
+
+def redactor_with(source: str, rules: str) -> Redactor:
+    """The default policy and rules from a TOML text; `source` is what messages call it. Raises `RuleError`."""
+    return _core.Redactor.__new__(
+        Redactor,
+        builtin=True,
+        rule_files=[(source, rules)],
+        pii="dangerous",
+        allow=_allow(None),
+        known_values=[],
+        placeholder="label",
+        vault=None,
+        key=_PROCESS_KEY,
+    )
 
 
 @overload
@@ -226,7 +242,7 @@ def redact(text: Any, *, format: Format = "auto") -> Redaction[Any]:
     >>> redact("nothing to hide").text
     'nothing to hide'
     """
-    return _default().redact(text, format=format)
+    return default_redactor().redact(text, format=format)
 
 
 def scan(text: str | Buffer, *, format: Format = "auto") -> tuple[Finding, ...]:
@@ -235,7 +251,7 @@ def scan(text: str | Buffer, *, format: Format = "auto") -> tuple[Finding, ...]:
     >>> scan("nothing to hide")
     ()
     """
-    return _default().scan(text, format=format)
+    return default_redactor().scan(text, format=format)
 
 
 def known_values_from_env(environ: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -254,7 +270,7 @@ def known_values_from_env(environ: Mapping[str, str] | None = None) -> dict[str,
         raise ConfigTypeError(f"environ is a mapping of str to str, not {shown(environ)}")
     known = {}
     for name, value in environ.items():
-        name, value = _text("a name in environ", name), _text("a value in environ", value)
+        name, value = arguments.text("a name in environ", name), arguments.text("a value in environ", value)
         label = name.upper()
         if _SECRET_NAME.search(name) and _LABEL.fullmatch(label) and _unusable(_encoded(value)) is None:
             known[label] = value
@@ -269,12 +285,12 @@ def shown_path(path: str | os.PathLike[str]) -> str:
     given = os.fspath(path)
     text = given if isinstance(given, str) else given.decode("utf-8", "surrogateescape")
     text = "".join(c if c.isprintable() else _escaped(c) for c in text)
-    return _default().redact(text).text
+    return default_redactor().redact(text).text
 
 
 def shown_value(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can be
     """A setting as it may be shown: JSON values, as the default policy leaves them."""
-    return _default().redact_json(value).value
+    return default_redactor().redact_json(value).value
 
 
 def _escaped(character: str) -> str:
@@ -284,45 +300,19 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode()
 
 
-def _one_of(argument: str, value: object, allowed: Iterable[str], other: str = "") -> str:
-    allowed = tuple(allowed)
-    is_str = issubclass(type(value), str)
-    if is_str and (text := str.__str__(value)) in allowed:
-        return text
-    message = f"{argument} is one of {', '.join(allowed)}{other}, not {shown(value)}{nearest(value, allowed)}"
-    raise ConfigError(message) if is_str else ConfigTypeError(message)
-
-
-def _text(argument: str, value: object) -> str:
-    # The text itself: a subclass may have another idea of it. And isinstance() would ask the object.
-    if issubclass(type(value), str):
-        return str.__str__(value)
-    raise ConfigTypeError(f"{argument} is a str, not {shown(value)}")
-
-
-def _strings(argument: str, values: object) -> list[str]:
-    texts = [_text(f"{argument}[{at}]", value) for at, value in enumerate(_several(argument, values, "str"))]
-    for at, text in enumerate(texts):
-        # Nothing that is matched here can hold one: rules, names and patterns are UTF-8.
-        if not _is_utf8(text):
-            raise ConfigError(f"{argument}[{at}] is a str without lone surrogates, not this one of {shown(text)[6:]}")
-    return texts
-
-
-def _is_utf8(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
 def _pii(pii: object) -> str | list[str]:
     if issubclass(type(pii), str):
-        return _one_of("pii", pii, _PII_SETS, " or a list of labels and rule ids")
-    return _strings("pii", pii)
+        return arguments.one_of("pii", pii, _PII_SETS, " or a list of labels and rule ids")
+    return arguments.strings("pii", pii)
 
 
 def _rule_files(rules: object) -> list[tuple[str, str]]:
     if _is_path(rules):
         rules = [rules]
-    return [_rule_file(f"rules[{at}]", path) for at, path in enumerate(_several("rules", rules, "paths of rule files"))]
+    return [
+        _rule_file(f"rules[{at}]", path)
+        for at, path in enumerate(arguments.several("rules", rules, "paths of rule files"))
+    ]
 
 
 def _is_path(value: object) -> bool:
@@ -351,7 +341,7 @@ def _rule_file(argument: str, given: object) -> tuple[str, str]:
     if reason:
         raise ConfigError(f"{argument}: cannot read the rule file {_path_or_size(path)}: {reason}")
     # Rust's strings are UTF-8. A file that extends others is read by its name there.
-    return (path if _is_utf8(path) else shown_path(path)), text
+    return (path if arguments.is_utf8(path) else shown_path(path)), text
 
 
 def _path_or_size(path: str) -> str:
@@ -364,9 +354,11 @@ def _allow(allow: Allow | None) -> tuple[list[bytes], list[str], list[str], list
         allow = Allow()
     if not issubclass(type(allow), Allow):
         raise ConfigTypeError(f"allow is an Allow, not {shown(allow)}")
-    given = _several("allow.values", allow.values, "str or bytes")
+    given = arguments.several("allow.values", allow.values, "str or bytes")
     values = [_value(f"allow.values[{at}]", value) for at, value in enumerate(given)]
-    patterns, rules, keys = (_strings(f"allow.{name}", getattr(allow, name)) for name in ("patterns", "rules", "keys"))
+    patterns, rules, keys = (
+        arguments.strings(f"allow.{name}", getattr(allow, name)) for name in ("patterns", "rules", "keys")
+    )
     if not isinstance(allow.inline, bool):
         raise ConfigTypeError(f"allow.inline is True or False, not {shown(allow.inline)}")
     return values, patterns, rules, keys, allow.inline
@@ -376,10 +368,10 @@ def _known_values(known: object) -> list[tuple[str, bytes]]:
     if issubclass(type(known), Mapping):
         pairs = list(known.items())  # type: ignore[attr-defined]
     else:
-        pairs = [("KNOWN_VALUE", value) for value in _several("known_values", known, "str or bytes")]
+        pairs = [("KNOWN_VALUE", value) for value in arguments.several("known_values", known, "str or bytes")]
     values = []
     for at, (label, value) in enumerate(pairs):
-        name = _text(f"the label known_values[{at}]", label)
+        name = arguments.text(f"the label known_values[{at}]", label)
         if not _LABEL.fullmatch(name):
             raise ConfigError(
                 f"the label known_values[{at}] is upper case letters, digits and _, up to 64, not {shown(name)}"
@@ -400,14 +392,6 @@ def _unusable(value: bytes) -> str | None:
 
 def _bytes(number: int) -> str:
     return f"{number} byte{'' if number == 1 else 's'}"
-
-
-def _several(argument: str, values: object, what: str) -> list[object]:
-    kind = type(values)
-    if not issubclass(kind, str | bytes | bytearray | memoryview | Mapping):
-        with suppress(TypeError):  # raised again below: this one might carry anything
-            return list(values)  # type: ignore[call-overload, no-any-return]
-    raise ConfigTypeError(f"{argument} is a list of {what}, not {shown(values)}")
 
 
 def _value(argument: str, value: object) -> bytes:

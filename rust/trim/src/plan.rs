@@ -208,7 +208,15 @@ impl Plan {
             }
             Strategy::FirstN | Strategy::LastN | Strategy::HeadTail => unreachable!("see trim"),
         }?;
-        Ok(finish(made, &look.piece.swaps))
+        let trimmed = finish(made, &look.piece.swaps);
+        if trimmed.loss.kept.bytes > 0 || trimmed.loss.strategy != "lines" || raw.bytes == 0 {
+            return Ok(trimmed);
+        }
+        // Lines that are longer than the budget: better parts of them than none.
+        let mut ends = self.ends(&view, Ends::Both, true)?;
+        ends.loss.strategy = "head_tail";
+        ends.loss.instead = Some("no line fits");
+        Ok(ends)
     }
 }
 

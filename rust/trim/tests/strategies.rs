@@ -247,3 +247,22 @@ fn hints_and_errors() {
 fn plan_for(strategy: Trim) -> ctxproto_trim::Plan {
     plan(strategy, 100, Arc::new(Fours), false)
 }
+
+#[test]
+fn a_line_longer_than_the_budget_keeps_its_ends() {
+    let text = format!("first {}last", "middle ".repeat(5000));
+    for strategy in
+        [ctxproto_trim::Strategy::Auto, ctxproto_trim::Strategy::Lines(ctxproto_trim::Patterns::default())]
+    {
+        let trimmed = ctxproto_trim::Plan::new(
+            strategy,
+            200,
+            std::sync::Arc::new(ctxproto_tokens::Encoding::O200kBase),
+        )
+        .trim(text.as_bytes())
+        .expect("it fits");
+        let out = String::from_utf8_lossy(&trimmed.text);
+        assert!(out.contains("first middle") && out.ends_with("last"), "{out}");
+        assert!(trimmed.loss.tokens <= 200 && trimmed.loss.kept.bytes > 400, "{:?}", trimmed.loss);
+    }
+}

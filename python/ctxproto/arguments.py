@@ -1,0 +1,64 @@
+"""Checks of arguments, told without their values: see `ctxproto.errors`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from ctxproto.errors import ConfigError, ConfigTypeError, nearest, shown
+
+__all__ = ["is_utf8", "number", "one_of", "several", "strings", "text"]
+
+
+def one_of(argument: str, value: object, allowed: Iterable[str], other: str = "") -> str:
+    """One of the names in `allowed`."""
+    allowed = tuple(allowed)
+    is_str = issubclass(type(value), str)
+    if is_str and (text := str.__str__(value)) in allowed:
+        return text
+    message = f"{argument} is one of {', '.join(allowed)}{other}, not {shown(value)}{nearest(value, allowed)}"
+    raise ConfigError(message) if is_str else ConfigTypeError(message)
+
+
+def text(argument: str, value: object) -> str:
+    """A str."""
+    # The text itself: a subclass may have another idea of it. And isinstance() would ask the object.
+    if issubclass(type(value), str):
+        return str.__str__(value)
+    raise ConfigTypeError(f"{argument} is a str, not {shown(value)}")
+
+
+def strings(argument: str, values: object) -> list[str]:
+    """Several str, as a list."""
+    texts = [text(f"{argument}[{at}]", value) for at, value in enumerate(several(argument, values, "str"))]
+    for at, one in enumerate(texts):
+        # Nothing that is matched here can hold one: rules, names and patterns are UTF-8.
+        if not is_utf8(one):
+            raise ConfigError(f"{argument}[{at}] is a str without lone surrogates, not this one of {shown(one)[6:]}")
+    return texts
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a str has no lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def several(argument: str, values: object, what: str) -> list[object]:
+    """What can be iterated over and is no text itself, as a list; `what` names its items."""
+    kind = type(values)
+    if not issubclass(kind, str | bytes | bytearray | memoryview | Mapping):
+        with suppress(TypeError):  # raised again below: this one might carry anything
+            return list(values)  # type: ignore[call-overload, no-any-return]
+    raise ConfigTypeError(f"{argument} is a list of {what}, not {shown(values)}")
+
+
+def number(argument: str, value: object, least: int) -> int:
+    """An int of at least `least`."""
+    if not issubclass(type(value), int) or issubclass(type(value), bool):
+        raise ConfigTypeError(f"{argument} is an int, not {shown(value)}")
+    found: int = int.__int__(value)  # type: ignore[arg-type]
+    if not least <= found < 1 << 62:
+        raise ConfigError(
+            f"{argument} is an int of at least {least}, not {found if abs(found) < 10**9 else 'this one'}"
+        )
+    return found

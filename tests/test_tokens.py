@@ -1,0 +1,212 @@
+"""Counting, against tiktoken itself (built from our ranks: nothing is downloaded)."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from pathlib import Path
+
+import pytest
+import tiktoken
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ctxproto
+from ctxproto import ConfigError, CtxprotoError, InputTypeError, Tokenizer, _core
+from ctxproto.tokens import ENCODINGS
+
+WORDS = r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
+CAPITALS = r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
+O200K = "|".join([WORDS, CAPITALS, r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", r"\s*[\r\n]+", r"\s+(?!\S)", r"\s+"])
+CL100K = (
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|"""
+    r"""\s+(?!\S)|\s"""
+)
+R50K = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
+PATTERNS = {"o200k_base": O200K, "cl100k_base": CL100K, "p50k_base": R50K, "r50k_base": R50K}
+ENDS = {"o200k_base": 199_998, "cl100k_base": 100_256, "p50k_base": 50_281, "r50k_base": 50_256}
+
+
+def judge(name: str) -> tiktoken.Encoding:
+    native = _core.Encoding(name)
+    specials = set(native.specials.values())
+    ranks = {native.decode([token]): token for token in range(ENDS[name]) if token not in specials}
+    return tiktoken.Encoding(name, pat_str=PATTERNS[name], mergeable_ranks=ranks, special_tokens=native.specials)
+
+
+JUDGES = {name: judge(name) for name in PATTERNS}
+
+
+def same(text: str) -> None:
+    for name, theirs in JUDGES.items():
+        ours = Tokenizer(name)
+        want = theirs.encode(text, disallowed_special=())
+        assert ours.encode(text) == want, name
+        assert ours.count(text) == len(want), name
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=200))
+def test_any_text(text: str) -> None:
+    same(text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="aAzZéÉßǅʰ漢ſ'’\u0301 \t\r\n\x85\u3000019Ⅷ/.,;(_\u200b🙂\ud800", max_size=120))
+def test_what_the_patterns_tell_apart(text: str) -> None:
+    same(text)
+
+
+def test_all_planes() -> None:
+    draw = random.Random(20261121)
+    for _ in range(40):
+        text = "".join(chr(draw.choice((draw.randrange(0x250), draw.randrange(0x110000)))) for _ in range(800))
+        same(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "<|endoftext|>", "<|im_start|>", "a" * 5000, " " * 5000, "^" * 5000, "\n" * 5000, "\ud83d\ude00 \ud800", "\0"],
+)
+def test_known_worst_cases(text: str) -> None:
+    same(text)
+
+
+def test_a_million_spaces() -> None:
+    # tiktoken's expression gives up here.
+    assert Tokenizer().count(" " * 1_000_000) == Tokenizer().count(" " * 500_000) * 2 - 1
+
+
+def corpora() -> Path:
+    path = Path(os.environ.get("CTXPROTO_CORPORA") or "../shared/corpora").resolve()
+    if not path.is_dir():
+        pytest.skip(f"no corpora at {path}: set CTXPROTO_CORPORA")
+    return path
+
+
+def test_real_text() -> None:
+    files = sorted(corpora().glob("logs/*.log"))[:10] + sorted(corpora().glob("agents/swe-agent/*.traj"))[:2]
+    for file in files:
+        same(file.read_bytes()[:60_000].decode("utf-8", "replace"))
+
+
+def test_counts_in_many_and_in_pieces() -> None:
+    tokenizer = Tokenizer()
+    text = "The quick brown fox doesn't jump; 12345 漢字 🙂\r\n   " * 3000
+    whole = tokenizer.count(text)
+    assert tokenizer.count_many([text, "", text[:99]] * 5) == [whole, 0, tokenizer.count(text[:99])] * 5
+    counter, data = tokenizer.counter(), text.encode()
+    for at in range(0, len(data), 997):
+        counter.feed(data[at : at + 997])
+    assert counter.count == whole
+    results: list[int] = []
+    threads = [threading.Thread(target=lambda: results.append(tokenizer.count(text))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [whole] * 4
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=80), st.integers(0, 20), st.booleans())
+def test_limits(text: str, most: int, tail: bool) -> None:
+    tokenizer = Tokenizer()
+    at = tokenizer.limit(text, most, tail=tail)
+    kept = text[at:] if tail else text[:at]
+    assert tokenizer.count(kept) <= most
+    if tokenizer.count(text) <= most:
+        assert kept == text
+
+
+def test_limit_does_not_read_on() -> None:
+    tokenizer = Tokenizer()
+    text = "some words and more of them, " * 400_000
+    at = tokenizer.limit(text, 1500)
+    assert at == tokenizer.limit(text[:100_000], 1500)
+    assert tokenizer.count(text[:at]) == 1500
+
+
+def test_specials_only_when_asked() -> None:
+    tokenizer = Tokenizer("o200k_harmony")
+    assert tokenizer.encode("a<|end|>b", special=True)[1] == 200007
+    assert len(tokenizer.encode("a<|end|>b")) > 3
+    assert tokenizer.decode(tokenizer.encode("a<|end|>b", special=True)) == "a<|end|>b"
+
+
+@pytest.mark.parametrize(
+    ("model", "encoding", "exact"),
+    [
+        ("gpt-4o-2024-11-20", "o200k_base", True),
+        ("openai/gpt-5-mini", "o200k_base", True),
+        ("o3", "o200k_base", True),
+        ("gpt-oss-120b", "o200k_harmony", True),
+        ("gpt-4-turbo", "cl100k_base", True),
+        ("ft:gpt-3.5-turbo:acme::x", "cl100k_base", True),
+        ("text-embedding-3-large", "cl100k_base", True),
+        ("claude-sonnet-4-5", "o200k_base", False),
+        ("gemini-2.5-pro", "o200k_base", False),
+    ],
+)
+def test_models(model: str, encoding: str, exact: bool) -> None:
+    tokenizer = Tokenizer.for_model(model)
+    assert (tokenizer.name, tokenizer.exact) == (encoding, exact)
+
+
+def test_calibration() -> None:
+    texts = ["some prose " * 50, '{"a": [1, 2, 3]}' * 40]
+    usage = [(text, round(Tokenizer().count(text) * 1.3)) for text in texts]
+    tokenizer = Tokenizer.for_model("claude-opus-4").calibrated(usage)
+    assert not tokenizer.exact
+    for text, tokens in usage:
+        assert abs(tokenizer.count(text) - tokens) <= 2
+    at = tokenizer.limit(texts[0], 40)
+    assert tokenizer.count(texts[0][:at]) <= 40
+
+
+def test_messages_and_callables() -> None:
+    tokenizer = Tokenizer()
+    call = {"id": "c", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
+    counted = tokenizer.count_messages(
+        [
+            {"role": "user", "content": [{"type": "text", "text": "hello"}, {"type": "image_url", "image_url": {}}]},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+        ],
+        tools=[{"name": "add"}],
+    )
+    assert counted.exact
+    assert counted.text == sum(tokenizer.count_many(["user", "hello", "assistant", "add", '{"a": 1}', '{"name":"add"}']))
+    assert counted.total == counted.text + counted.framing
+    by_words = Tokenizer.from_callable(lambda text: len(text.split()))
+    assert (by_words.count("one two"), by_words.count_many(["a", b"b c"])) == (2, [1, 2])
+    with pytest.raises(ConfigError, match="encode"):
+        by_words.encode("x")
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: Tokenizer("o200k"), ConfigError),
+        (lambda: Tokenizer(1), TypeError),
+        (lambda: Tokenizer.for_model("no-such-model"), ConfigError),
+        (lambda: Tokenizer().count(1), InputTypeError),
+        (lambda: Tokenizer().count_many("text"), InputTypeError),
+        (lambda: Tokenizer().limit("x", -1), ConfigError),
+        (lambda: Tokenizer().limit("x", True), TypeError),
+        (lambda: Tokenizer().decode([10**7]), CtxprotoError),
+        (lambda: Tokenizer().decode([1 << 40]), CtxprotoError),
+        (lambda: Tokenizer().calibrated([]), ConfigError),
+        (lambda: Tokenizer().count_messages([1]), TypeError),
+    ],
+)
+def test_bad_arguments(call: object, error: type[Exception]) -> None:
+    with pytest.raises(error) as raised:
+        call()  # type: ignore[operator]
+    assert isinstance(raised.value, CtxprotoError)
+
+
+def test_every_encoding_is_there() -> None:
+    for name in ENCODINGS:
+        tokenizer = ctxproto.Tokenizer(name)
+        assert tokenizer.decode(tokenizer.encode("Hello, wörld")) == "Hello, wörld"
