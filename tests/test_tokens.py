@@ -7,17 +7,18 @@ import random
 import threading
 from pathlib import Path
 
+import ctxproto
 import pytest
 import tiktoken
+from ctxproto import ConfigError, CtxprotoError, InputTypeError, Tokenizer, _core
+from ctxproto.tokens import ENCODINGS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import ctxproto
-from ctxproto import ConfigError, CtxprotoError, InputTypeError, Tokenizer, _core
-from ctxproto.tokens import ENCODINGS
-
 WORDS = r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
-CAPITALS = r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
+CAPITALS = (
+    r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
+)
 O200K = "|".join([WORDS, CAPITALS, r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", r"\s*[\r\n]+", r"\s+(?!\S)", r"\s+"])
 CL100K = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|"""
@@ -176,7 +177,9 @@ def test_messages_and_callables() -> None:
         tools=[{"name": "add"}],
     )
     assert counted.exact
-    assert counted.text == sum(tokenizer.count_many(["user", "hello", "assistant", "add", '{"a": 1}', '{"name":"add"}']))
+    assert counted.text == sum(
+        tokenizer.count_many(["user", "hello", "assistant", "add", '{"a": 1}', '{"name":"add"}'])
+    )
     assert counted.total == counted.text + counted.framing
     by_words = Tokenizer.from_callable(lambda text: len(text.split()))
     assert (by_words.count("one two"), by_words.count_many(["a", b"b c"])) == (2, [1, 2])

@@ -167,6 +167,22 @@ impl Plan {
         Ok(finish(made, head.swaps.iter().chain(&tail.swaps)))
     }
 
+    /// The lines that were kept; where not one fits, the ends of the text: better parts of a line than none.
+    pub(crate) fn or_ends<'t>(
+        &self,
+        lines: Trimmed<'t>,
+        windows: &impl Windows<'t>,
+        complete: bool,
+    ) -> Result<Trimmed<'t>, TrimError> {
+        if lines.loss.kept.bytes > 0 || lines.loss.strategy != "lines" || lines.loss.source.bytes == 0 {
+            return Ok(lines);
+        }
+        let mut ends = self.ends(windows, Ends::Both, complete)?;
+        ends.loss.strategy = "head_tail";
+        ends.loss.instead = Some("no line fits");
+        Ok(ends)
+    }
+
     /// Strategies that must see all of the text.
     fn whole<'t>(&self, view: View<'t, '_>) -> Result<Trimmed<'t>, TrimError> {
         let raw = Size::of(view.raw);
@@ -208,15 +224,7 @@ impl Plan {
             }
             Strategy::FirstN | Strategy::LastN | Strategy::HeadTail => unreachable!("see trim"),
         }?;
-        let trimmed = finish(made, &look.piece.swaps);
-        if trimmed.loss.kept.bytes > 0 || trimmed.loss.strategy != "lines" || raw.bytes == 0 {
-            return Ok(trimmed);
-        }
-        // Lines that are longer than the budget: better parts of them than none.
-        let mut ends = self.ends(&view, Ends::Both, true)?;
-        ends.loss.strategy = "head_tail";
-        ends.loss.instead = Some("no line fits");
-        Ok(ends)
+        self.or_ends(finish(made, &look.piece.swaps), &view, true)
     }
 }
 

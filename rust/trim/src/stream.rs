@@ -127,7 +127,7 @@ impl Trimmer {
         let swaps = sorted
             .ranked()
             .flat_map(|line| line.head.swaps.iter().chain(line.tail.iter().flat_map(|t| &t.swaps)));
-        Ok(finish(made, swaps))
+        plan.or_ends(finish(made, swaps), &held, complete)
     }
 }
 

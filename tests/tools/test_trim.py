@@ -1,0 +1,99 @@
+"""Trimming from Python: identity, pieces, and the account of what was lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from ctxproto import InputError, InputTypeError, StreamError, Tokenizer, Trimmer, trim
+from ctxproto.tools.trim import STRATEGIES
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+LOG = (
+    "".join(f"2026-01-02 10:00:{n % 60:02} INFO step {n} done\n" for n in range(3000))
+    + "ERROR: disk full\nexit code 1\n"
+)
+
+
+@pytest.mark.parametrize("strategy", [s for s in STRATEGIES if s not in ("field_whitelist", "summary")])
+def test_what_fits_is_the_same_object(strategy: str) -> None:
+    for text in ("short text", b"short text", ""):
+        assert trim(text, 100, strategy=strategy).text is text  # type: ignore[arg-type,type-var]
+
+
+@settings(max_examples=40, deadline=None)
+@given(text=st.text(max_size=600), budget=st.integers(30, 200), strategy=st.sampled_from(STRATEGIES))
+def test_every_result_keeps_its_budget(text: str, budget: int, strategy: str) -> None:
+    options = {"fields": ["a"]} if strategy == "field_whitelist" else {}
+    result = trim(text, budget, strategy=strategy, redactor=None, **options)  # type: ignore[arg-type]
+    assert Tokenizer().count(result.text) == result.loss.tokens <= budget
+    assert result.loss.kept_bytes + result.loss.dropped_bytes == result.loss.source_bytes
+
+
+def test_errors_and_the_end_outlive_the_rest() -> None:
+    result = trim(LOG, 150, strategy="lines", hint="see build.log")
+    assert "ERROR: disk full" in result.text
+    assert result.text.endswith("exit code 1\n")
+    assert "see build.log" in result.text.splitlines()[0]
+    assert result.loss.source_lines == LOG.count("\n")
+    assert "Trimmed" in repr(result)
+
+
+def test_json_stays_json() -> None:
+    rows = [{"id": n, "price": "12.50", "note": "x" * 80} for n in range(500)]
+    result = trim(json.dumps({"rows": rows, "total": 12345678901234567890}), 400)
+    assert result.loss.strategy == "json"
+    assert json.loads(result.text)["total"] == 12345678901234567890
+
+
+def pieces(text: str, size: int) -> Iterator[str]:
+    for at in range(0, len(text), size):
+        yield text[at : at + size]
+
+
+@pytest.mark.parametrize("strategy", ["first_n", "last_n", "head_tail", "lines"])
+def test_pieces_give_what_the_whole_gives(strategy: str) -> None:
+    trimmer = Trimmer(120, strategy=strategy)  # type: ignore[arg-type]
+    whole = trimmer.trim(LOG)
+    for size in (7, 1000, 10**6):
+        assert trimmer.trim_iter(pieces(LOG, size), whole=True).text == whole.text
+
+    async def arriving() -> AsyncIterator[bytes]:
+        for piece in pieces(LOG, 4096):
+            yield piece.encode()
+
+    assert asyncio.run(trimmer.trim_aiter(arriving(), whole=True)).text == whole.text.encode()
+
+
+def test_first_n_stops_reading() -> None:
+    read = 0
+
+    def endless() -> Iterator[str]:
+        nonlocal read
+        while True:
+            read += 1
+            yield "a line of an endless log\n"
+
+    result = Trimmer(100, strategy="first_n").trim_iter(endless())
+    assert read < 5000
+    assert not result.loss.complete
+    assert result.loss.tokens <= 100
+
+
+def test_misuse() -> None:
+    with pytest.raises(InputError, match="pieces"):
+        Trimmer(100, strategy="json").trim_iter(["x"])
+    with pytest.raises(InputTypeError):
+        Trimmer(100, strategy="lines").trim_iter(5)  # type: ignore[arg-type]
+    with pytest.raises(InputTypeError):
+        Trimmer(100, strategy="lines").trim_iter(["x", b"y"])  # type: ignore[type-var]
+    stream = Trimmer(100, strategy="lines")._core.stream()
+    stream.finish()
+    with pytest.raises(StreamError):
+        stream.feed("x")
