@@ -35,7 +35,7 @@ def test_every_core_symbol_is_used_or_private() -> None:
 
 
 def test_all_is_complete_and_sorted() -> None:
-    parts = {"errors", "tools", "cli", "config"}
+    parts = {"arguments", "errors", "tokens", "tools", "cli", "config"}
     assert set(ctxproto.__all__) == public(ctxproto) - parts | {"__version__"}
     assert ctxproto.__all__ == sorted(ctxproto.__all__)
 
@@ -55,8 +55,11 @@ def test_everything_public_says_what_it_is(name: str) -> None:
     thing = getattr(ctxproto, name)
     assert inspect.getdoc(thing)
     if inspect.isclass(thing) and not issubclass(thing, Exception):
+        told = inspect.getdoc(thing) or ""
         for member in public(thing):
-            assert inspect.getdoc(inspect.getattr_static(thing, member)), member
+            # A field is told with the class's arguments.
+            field = re.search(rf"^ +(\w+, )*{member}(, \w+)*:", told, re.MULTILINE)
+            assert field or inspect.getdoc(inspect.getattr_static(thing, member)), member
 
 
 def test_one_error_tree() -> None:
@@ -132,6 +135,7 @@ anything = st.one_of(
 )
 
 REDACTOR = Redactor()
+ENCODING = _core.Encoding("o200k_base")
 CALLABLES: dict[str, Any] = {
     "build_info": _core.build_info,
     "_panic": _core._panic,
@@ -154,6 +158,16 @@ CALLABLES: dict[str, Any] = {
     "rules_test": _core.rules_test,
     "_rule_example": _core._rule_example,
     "run_filter": _core.run_filter,
+    "Encoding": _core.Encoding,
+    "Counter": lambda *args, **kwargs: ENCODING.counter().feed(*args, **kwargs),
+    "count": ENCODING.count,
+    "count_many": ENCODING.count_many,
+    "encode": ENCODING.encode,
+    "decode": ENCODING.decode,
+    "limit": ENCODING.limit,
+    "Trimming": _core.Trimming,
+    "trim": _core.Trimming("auto", 100, ENCODING).trim,
+    "TrimStream": lambda *args, **kwargs: _core.Trimming("lines", 100, ENCODING).stream().feed(*args, **kwargs),
 }
 
 

@@ -6,6 +6,7 @@ import os
 import random
 import threading
 from pathlib import Path
+from typing import Any
 
 import ctxproto
 import pytest
@@ -14,6 +15,8 @@ from ctxproto import ConfigError, CtxprotoError, InputTypeError, Tokenizer, _cor
 from ctxproto.tokens import ENCODINGS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+untyped: Any = ctxproto
 
 WORDS = r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
 CAPITALS = (
@@ -191,16 +194,16 @@ def test_messages_and_callables() -> None:
     ("call", "error"),
     [
         (lambda: Tokenizer("o200k"), ConfigError),
-        (lambda: Tokenizer(1), TypeError),
+        (lambda: untyped.Tokenizer(1), TypeError),
         (lambda: Tokenizer.for_model("no-such-model"), ConfigError),
-        (lambda: Tokenizer().count(1), InputTypeError),
+        (lambda: untyped.Tokenizer().count(1), InputTypeError),
         (lambda: Tokenizer().count_many("text"), InputTypeError),
         (lambda: Tokenizer().limit("x", -1), ConfigError),
         (lambda: Tokenizer().limit("x", True), TypeError),
         (lambda: Tokenizer().decode([10**7]), CtxprotoError),
         (lambda: Tokenizer().decode([1 << 40]), CtxprotoError),
         (lambda: Tokenizer().calibrated([]), ConfigError),
-        (lambda: Tokenizer().count_messages([1]), TypeError),
+        (lambda: untyped.Tokenizer().count_messages([1]), TypeError),
     ],
 )
 def test_bad_arguments(call: object, error: type[Exception]) -> None:

@@ -75,9 +75,17 @@ class MessageCount(NamedTuple):
 class Tokenizer:
     """Counts text as a model does. Immutable, shared by threads.
 
-    `encoding` is one of `ENCODINGS`, or any other name that an installed `tiktoken` knows (the extra
-    `ctxproto[tiktoken]`). Raises `ConfigError` for others. Counts equal tiktoken's; names of special tokens in a text
-    are ordinary text.
+    Counts equal tiktoken's; names of special tokens in a text are ordinary text.
+
+    Args:
+        encoding: One of `ENCODINGS`, or any other name that an installed `tiktoken` knows (the extra
+            `ctxproto[tiktoken]`).
+
+    Attributes:
+        name: The encoding's name.
+
+    Raises:
+        ConfigError: No encoding has this name.
 
     >>> tokenizer = Tokenizer("o200k_base")
     >>> tokenizer.count("Nothing to hide, nothing to count."), tokenizer.exact
@@ -278,14 +286,12 @@ def _texts(message: Mapping[str, Any]) -> list[str]:
 
 
 def _tiktoken(name: str) -> Callable[[str], int]:
+    message = f"encoding is one of {', '.join(ENCODINGS)}, not {shown(name)}"
     try:
-        import tiktoken  # type: ignore[import-not-found,unused-ignore]
+        import tiktoken
     except ImportError:
-        tiktoken = None
-    known = tiktoken.list_encoding_names() if tiktoken else []
-    if tiktoken is None or name not in known:
-        inside = ", ".join(ENCODINGS)
-        more = "" if tiktoken else "; others need tiktoken: install ctxproto[tiktoken]"
-        raise ConfigError(f"encoding is one of {inside}, not {shown(name)}{more}")
+        raise ConfigError(f"{message}; others need tiktoken: install ctxproto[tiktoken]") from None
+    if name not in tiktoken.list_encoding_names():
+        raise ConfigError(message)
     encoding = tiktoken.get_encoding(name)
     return lambda text: len(encoding.encode(text, disallowed_special=()))

@@ -10,11 +10,13 @@ import string
 from pathlib import Path
 from typing import Any
 
+import ctxproto
 import pytest
 from ctxproto import BudgetError, ConfigError, RuleError, Tokenizer, ToolResultEnvelope, trim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+untyped: Any = ctxproto
 ALNUM = string.ascii_letters + string.digits
 
 
@@ -155,15 +157,15 @@ def test_own_patterns() -> None:
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda: ToolResultEnvelope(1, "x"), TypeError),
+        (lambda: untyped.ToolResultEnvelope(1, "x"), TypeError),
         (lambda: ToolResultEnvelope("c", "x", 0), ConfigError),
-        (lambda: ToolResultEnvelope("c", "x", redactor="r"), TypeError),
-        (lambda: ToolResultEnvelope("c", "x").trim("middle"), ConfigError),
+        (lambda: untyped.ToolResultEnvelope("c", "x", redactor="r"), TypeError),
+        (lambda: untyped.ToolResultEnvelope("c", "x").trim("middle"), ConfigError),
         (lambda: ToolResultEnvelope("c", "x").trim("field_whitelist"), ConfigError),
-        (lambda: ToolResultEnvelope("c", "x").redact_secrets(["x"]), TypeError),
+        (lambda: untyped.ToolResultEnvelope("c", "x").redact_secrets(["x"]), TypeError),
         (lambda: ToolResultEnvelope("c", "word " * 999, 2).to_context_chunk(), BudgetError),
-        (lambda: trim(1, 10), TypeError),
-        (lambda: trim("x", "10"), TypeError),
+        (lambda: untyped.trim(1, 10), TypeError),
+        (lambda: untyped.trim("x", "10"), TypeError),
         (lambda: trim("x", 10, tokenizer=Tokenizer.from_callable(len)), ConfigError),
         (lambda: trim("x", 10, strategy="lines", patterns=["("]), ConfigError),
     ],

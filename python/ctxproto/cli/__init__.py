@@ -26,6 +26,8 @@ FOUND, USAGE, FAILED, INTERRUPTED = 1, 2, 3, 130
 _COMMANDS = {
     "sanitize": ("sanitize", "Replace secrets and personal data in files or a pipe"),
     "scan": ("scan", "Find them and say where; exit with 1 if there are any"),
+    "count": ("count", "Count the tokens of files or a pipe"),
+    "trim": ("trim", "Redact files or a pipe and cut them to a number of tokens"),
     "rules": ("rules", "List, show, check and test the rules"),
     "config": ("config", "Show the settings and where they come from"),
     "completion": ("completion", "Print a completion script for a shell"),

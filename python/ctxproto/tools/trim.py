@@ -102,7 +102,7 @@ class Trimmer:
     Raises:
         ConfigError: An argument is not as it must be.
 
-    >>> log = "all is well\\n" * 500 + "ERROR: disk full\\n" + "all is well\\n" * 500 + "exit code 1\\n"
+    >>> log = "all is well\n" * 500 + "ERROR: disk full\n" + "all is well\n" * 500 + "exit code 1\n"
     >>> result = Trimmer(60, strategy="lines").trim(log)
     >>> "ERROR: disk full" in result.text, "exit code 1" in result.text, result.loss.tokens <= 60
     (True, True, True)
@@ -186,7 +186,7 @@ def trim(text: AnyText, max_tokens: int, *, strategy: Strategy = "auto", **optio
     return Trimmer(max_tokens, strategy=strategy, **options).trim(text)
 
 
-def _fed(stream: _core.Trimmer, pieces: Iterator[Any], *, whole: bool) -> tuple[Any, dict[str, Any], list[Any]]:
+def _fed(stream: _core.TrimStream, pieces: Iterator[Any], *, whole: bool) -> tuple[Any, dict[str, Any], list[Any]]:
     for piece in pieces:
         if not stream.feed(piece) and not whole:
             return stream.finish(stopped=True)

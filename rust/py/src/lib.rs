@@ -36,7 +36,7 @@ mod _core {
     #[pymodule_export]
     use crate::tokens::{Counter, Encoding};
     #[pymodule_export]
-    use crate::trim::{Trimmer, Trimming};
+    use crate::trim::{TrimStream, Trimming};
     #[pymodule_export]
     use crate::vault::Vault;
 

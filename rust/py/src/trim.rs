@@ -62,9 +62,9 @@ impl Trimming {
     }
 
     /// The form for text that arrives in pieces.
-    fn stream(slf: &Bound<'_, Self>) -> PyResult<Trimmer> {
+    fn stream(slf: &Bound<'_, Self>) -> PyResult<TrimStream> {
         let engine = slf.get().plan.stream().map_err(|e| told(&e))?;
-        Ok(Trimmer { trimming: slf.clone().unbind(), state: Mutex::new((Some(engine), None)) })
+        Ok(TrimStream { trimming: slf.clone().unbind(), state: Mutex::new((Some(engine), None)) })
     }
 }
 
@@ -91,14 +91,14 @@ impl Trimming {
 
 /// Trims text that arrives in pieces, str or bytes.
 #[pyclass(frozen, module = "ctxproto._core")]
-pub(crate) struct Trimmer {
+pub(crate) struct TrimStream {
     trimming: Py<Trimming>,
     /// None when finished; whether the pieces are str, when one has come.
     state: Mutex<(Option<Engine>, Option<bool>)>,
 }
 
 #[pymethods]
-impl Trimmer {
+impl TrimStream {
     /// Takes the next piece; whether more of them can change the text.
     fn feed(&self, piece: &Bound<'_, PyAny>) -> PyResult<bool> {
         let py = piece.py();
