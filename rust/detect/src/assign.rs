@@ -584,11 +584,7 @@ impl Scan<'_, '_> {
         matches!(
             text[value],
             b' ' | b'+' | b'.' | b',' | b')' | b';' | b':' | b'&' | b']' | b'>' | b'/' | b'}'
-        ) && {
-            let before = self.window.back(open, 256);
-            let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
-            line.iter().filter(|&&b| b == quote).count() % 2 == 1
-        }
+        ) && self.in_string(open, quote)
     }
 
     /// A quoted value: up to the same quote at the same depth of escaping.
@@ -602,6 +598,10 @@ impl Scan<'_, '_> {
         if start == open + 2 {
             return Ok(None);
         }
+        let inner = quote != b'"' && escapes == 0 && self.in_string(open, b'"');
+        if inner && self.ends_string(start)? {
+            return Ok(None);
+        }
         if escapes == 0 && window.at(start)?.is_some_and(|b| QUOTES.has(b)) {
             start += 1;
         }
@@ -609,6 +609,7 @@ impl Scan<'_, '_> {
         while end - start < VALUE_MAX {
             match window.at(end)? {
                 None | Some(b'\n') => break,
+                Some(b'"') if inner && self.ends_string(end)? => break,
                 Some(b'\\') => {
                     let after = window.run(end, &ByteSet::of(b"\\"), 64)?;
                     let Some(next) = window.at(after)? else { break };
@@ -639,6 +640,28 @@ impl Scan<'_, '_> {
                     && window.text[end - 2] != b'\\',
             );
         Ok((end > start).then_some(Value { start, end, quoted: true }))
+    }
+
+    /// Whether a string in such quotes may be open at `at`: `"password='` in a line, or the midst of a long one.
+    fn in_string(&self, at: usize, quote: u8) -> bool {
+        const LINE: usize = 256;
+        let before = self.window.back(at, LINE);
+        match memchr::memrchr(b'\n', before) {
+            None if before.len() == LINE => true,
+            line => {
+                let line = line.map_or(before, |i| &before[i + 1..]);
+                line.iter().filter(|&&b| b == quote).count() % 2 == 1
+            }
+        }
+    }
+
+    /// Whether a double quote at `at` ends a string of JSON: a sign of its structure follows.
+    fn ends_string(&self, at: usize) -> Look<bool> {
+        if self.window.at(at)? != Some(b'"') {
+            return Ok(false);
+        }
+        let next = self.window.run(at + 1, &SPACE, 64)?;
+        Ok(matches!(self.window.at(next)?, Some(b',' | b'}' | b']' | b':')))
     }
 
     /// A value without quotes: up to a blank, a quote, an escape, or a sign that begins the next pair.

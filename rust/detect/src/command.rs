@@ -2,11 +2,14 @@
 //!
 //! What a flag means is known only for the command it belongs to; the tables below say so.
 
+use std::sync::LazyLock;
+
 use crate::assign::{Sign, Value};
 use crate::chosen;
 use crate::class::{ByteSet, SPACE};
 use crate::engine::Scan;
 use crate::keys::Kind;
+use crate::lexicon::Dictionary;
 use crate::rule::rank;
 use crate::window::{Look, Window};
 
@@ -119,10 +122,21 @@ const TWO_SETTERS: &[&str] =
 /// Settings whose names alone say that a password follows.
 const SETTINGS: &[&str] = &["requirepass", "masterauth", "sentinel auth-pass"];
 
+/// Every name that [`Scan::command`] knows.
+static KNOWN: LazyLock<Dictionary> = LazyLock::new(|| {
+    let others = ["htpasswd", "net", "echo", "secret", "ConvertTo-SecureString"];
+    let all: Vec<&'static str> = COMMANDS.iter().flat_map(|c| c.names).copied().chain(others).collect();
+    Dictionary::new(&[&all])
+});
+
 impl Scan<'_, '_> {
     /// The name of a command, perhaps, from `start` to `end`: its passwords.
     pub(crate) fn command(&mut self, start: usize, end: usize) -> Look<bool> {
         let name = &self.window.text[start..end];
+        // Most names are none of a command: one look says so.
+        if KNOWN.get(name) == 0 {
+            return Ok(false);
+        }
         if let Some(command) = COMMANDS.iter().find(|c| c.names.iter().any(|n| name == n.as_bytes())) {
             self.flags(command, end)?;
         } else if name == b"htpasswd" {

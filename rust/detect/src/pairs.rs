@@ -163,7 +163,13 @@ impl Scan<'_, '_> {
             }
             at = window.run(sign + 1, &BLANK.or(ByteSet::of(b"\\")), 16)?;
             at = match window.at(at)? {
-                Some(q) if QUOTES.has(q) => window.run(at + 1, &not(&[q, b'\n']), 256)? + 1,
+                Some(q) if QUOTES.has(q) => {
+                    let close = window.run(at + 1, &not(&[q, b'\n']), 256)?;
+                    if window.at(close)?.is_none() {
+                        break;
+                    }
+                    close + 1
+                }
                 Some(b'{' | b'[' | b'\n' | b'\r') | None => break,
                 Some(_) => window.run(at, &not(b",\n\r}]"), 256)?,
             };

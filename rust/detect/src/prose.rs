@@ -2,11 +2,14 @@
 //!
 //! Sentences about passwords are many and passwords in sentences few: what stands there must look like one.
 
+use std::sync::LazyLock;
+
 use crate::assign::{BLANK, QUOTES, Sign, Value, not};
 use crate::chosen;
 use crate::class::{ALPHA, ByteSet};
 use crate::engine::Scan;
 use crate::keys::Kind;
+use crate::lexicon::Lexicon;
 use crate::window::{Look, Window};
 
 /// How far from its name a value may stand in a sentence.
@@ -38,6 +41,8 @@ pub(crate) const WORDS: &[(&str, [u8; 4], usize)] = &[
 /// What other scripts put between a name and its value beside the signs of ASCII: 是, 为, は and their like.
 const PARTICLES: &[&str] = &["：", "＝", "是", "为", "為", "は", "는", "은", "가"];
 
+static TELLING: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(TELLS));
+
 impl Scan<'_, '_> {
     /// A sentence after a name that ends at `end`, at `word_end` with its quote: the value that it tells.
     pub(crate) fn told(&mut self, kind: Kind, word_end: usize) -> Look<()> {
@@ -46,6 +51,9 @@ impl Scan<'_, '_> {
         let rest = &window.text[word_end..line];
         // Nothing but words before the sign, perhaps in brackets.
         let words = ALPHA.or(ByteSet::of(b" ()'\"@%_-")).run(rest);
+        if !TELLING.is_in(rest.get(..words + 16).unwrap_or(rest)) {
+            return self.joined_by(kind, word_end, rest);
+        }
         let near =
             |tell: &&str| crate::index::find(&rest[..(words + tell.len()).min(rest.len())], tell.as_bytes());
         let told = TELLS.iter().filter_map(|t| near(t).map(|i| (i, t)));
@@ -56,6 +64,11 @@ impl Scan<'_, '_> {
         {
             return Ok(());
         }
+        self.joined_by(kind, word_end, rest)
+    }
+
+    /// `password, V` and the like.
+    fn joined_by(&mut self, kind: Kind, word_end: usize, rest: &[u8]) -> Look<()> {
         if let Some(join) = JOINS.iter().find(|j| rest.starts_with(j.as_bytes())) {
             self.tell(kind, word_end + join.len(), false, false)?;
         }

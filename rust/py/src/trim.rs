@@ -80,7 +80,7 @@ impl Trimming {
         let rules = self.plan.redactor.as_ref().map_or(&[][..], |r| r.detector().rules());
         let found = trimmed.replaced.iter().filter_map(|r| {
             let rule = rules.get(usize::from(r.rule))?;
-            let fingerprint = r.fingerprint.iter().map(|b| format!("{b:02x}")).collect();
+            let fingerprint = format!("{:016x}", u64::from_be_bytes(r.fingerprint));
             Some((rule.label.clone(), rule.id.clone(), fingerprint))
         });
         let found = found.collect();

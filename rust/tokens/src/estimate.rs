@@ -11,6 +11,8 @@ pub struct Estimate {
     pub factor: f64,
 }
 
+// No text has as many tokens as a float cannot hold.
+#[expect(clippy::cast_precision_loss, clippy::cast_sign_loss)]
 impl Estimate {
     /// As many tokens of the model as `tokens` of the encoding come to, rounded up.
     pub fn scaled(&self, tokens: usize) -> usize {

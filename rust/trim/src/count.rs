@@ -46,14 +46,12 @@ impl Count for Encoding {
             start += 1;
         }
         let near = &text[start..];
-        start
-            + match std::str::from_utf8(near) {
-                Ok(near) => Self::limit_back(*self, near, most),
-                Err(_) => {
-                    let decoded = String::from_utf8_lossy(near);
-                    source_of(near, Self::limit_back(*self, &decoded, most))
-                }
-            }
+        let at = if let Ok(near) = std::str::from_utf8(near) {
+            Self::limit_back(*self, near, most)
+        } else {
+            source_of(near, Self::limit_back(*self, &String::from_utf8_lossy(near), most))
+        };
+        start + at
     }
 }
 

@@ -236,9 +236,9 @@ pub(crate) fn kind(line: &[u8]) -> u64 {
 /// Which of eight bytes is the first that is a digit; 8 if none is.
 fn first_digit(word: u64) -> usize {
     const EACH: u64 = 0x0101_0101_0101_0101;
-    let apart = word ^ EACH * 0x30;
+    let apart = word ^ (EACH * 0x30);
     // The upper bit of a byte stays clear where what is left is less than ten.
-    let digits = !(((apart & EACH * 0x7F) + EACH * 0x76) | apart) & EACH * 0x80;
+    let digits = !(((apart & (EACH * 0x7F)) + EACH * 0x76) | apart) & (EACH * 0x80);
     digits.trailing_zeros() as usize / 8
 }
 

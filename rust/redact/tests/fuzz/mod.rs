@@ -9,7 +9,7 @@ mod json;
 use std::sync::{Arc, LazyLock};
 
 use ctxproto_redact::detect::{Detector, Pii, Policy};
-use ctxproto_redact::{Format, Options, Placeholder, Redactor, Vault};
+use ctxproto_redact::{Finding, Format, Options, Placeholder, Redactor, Vault};
 
 /// A promise, by its name.
 pub(crate) type Target = (&'static str, fn(&[u8]));
@@ -46,7 +46,9 @@ pub(crate) fn any_bytes(data: &[u8]) {
         assert!(scanned.is_empty(), "found and not replaced");
         return;
     };
-    assert_eq!(scanned, redaction.findings, "scan and redact differ");
+    // Only a redaction places something.
+    let found: Vec<_> = redaction.findings.iter().map(|f| Finding { placed: 0, ..f.clone() }).collect();
+    assert_eq!(scanned, found, "scan and redact differ");
     let mut rest = redaction.text.as_slice();
     let mut at = 0;
     for found in &redaction.findings {
