@@ -1,13 +1,14 @@
-"""Token counting against other tokenizers, in one process and one run: `benches/.venv-peers/bin/python benches/tokens.py`.
+"""Token counting against other tokenizers: `benches/.venv-peers/bin/python benches/tokens.py`.
 
-Each engine counts the same texts by o200k_base on one thread, the engines taking turns. "first" is the first pass of a
-fresh tokenizer, "best" the best of five. Texts: this Python's sources, the texts of installed packages (markdown), the
-JSON, logs and chats of the corpora (`CTXPROTO_CORPORA`), Japanese text made from a word list. An engine whose count
-differs from tiktoken's is marked.
+Each engine counts the same texts by o200k_base on one thread, in one process, the engines taking turns. "first" is
+the first pass of a fresh tokenizer, "best" the best of five. Texts: this Python's sources, the texts of installed
+packages (markdown), the JSON and logs of the corpora (`CTXPROTO_CORPORA`), Japanese made from a word list. An
+engine whose count differs from tiktoken's is marked.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import statistics
@@ -19,6 +20,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
@@ -43,9 +45,15 @@ def read(files: list[Path], size: int = SIZE) -> str:
 def japanese() -> str:
     """Sentences of common words, the same at every run."""
     draw = random.Random(7)
-    nouns = "私 彼 会社 電話 時間 問題 世界 東京 日本語 情報 システム データ ユーザー サーバー エラー 設定 画面 結果 研究 方法".split()
-    verbs = "使います 見ました 考えています 始まった 変更してください 確認できません 送信された 終わりました".split()
-    sentence = lambda: f"{draw.choice(nouns)}は{draw.choice(nouns)}の{draw.choice(nouns)}を{draw.choice(verbs)}。"  # noqa: E731
+    nouns = (
+        "私 会社 電話 時間 問題 世界 東京 日本語 情報 システム データ サーバー エラー 設定 結果 方法".split()
+    )
+    verbs = "使います 見ました 考えています 変更してください 確認できません 送信された".split()
+
+    def sentence() -> str:
+        one, two, three = draw.sample(nouns, 3)
+        return f"{one}は{two}の{three}を{draw.choice(verbs)}。"
+
     return "\n".join("".join(sentence() for _ in range(6)) for _ in range(12_000))[: SIZE // 3]
 
 
@@ -56,7 +64,7 @@ def texts() -> dict[str, str]:
     return {
         "code": read(sorted(library.glob("*.py")) + sorted(library.glob("[a-s]*/*.py"))),
         "markdown": read(sorted(packages.rglob("*.md")) + sorted(packages.rglob("METADATA"))),
-        "JSON": read(sorted(CORPORA.glob("artifacts/*.json")) + sorted(CORPORA.glob("agents/swe-agent/*.traj"))),
+        "JSON": read([*sorted(CORPORA.glob("artifacts/*.json")), *sorted(CORPORA.glob("agents/*/*.traj"))]),
         "logs": read(sorted(CORPORA.glob("logs/*.log"))),
         "Japanese": japanese(),
     }
@@ -83,19 +91,19 @@ def engines() -> dict[str, Callable[[], Count]]:
     except ImportError:
         pass
     try:
-        import quicktok
+        import quicktok  # type: ignore[import-not-found]
 
         found["quicktok"] = lambda: quicktok.get_encoding("o200k_base").count
     except ImportError:
         pass
     try:
-        from rs_bpe.bpe import openai
+        from rs_bpe.bpe import openai  # type: ignore[import-not-found]
 
         found["rs-bpe"] = lambda: openai.o200k_base().count
     except ImportError:
         pass
     try:
-        import splintr
+        import splintr  # type: ignore[import-not-found]
 
         def make_splintr() -> Count:
             encode = splintr.Tokenizer.from_pretrained("o200k_base").encode
@@ -105,7 +113,7 @@ def engines() -> dict[str, Callable[[], Count]]:
     except ImportError:
         pass
     try:
-        import gigatoken
+        import gigatoken  # type: ignore[import-not-found]
 
         path = Path(tempfile.mkdtemp()) / "o200k_base.tiktoken"
         path.write_bytes(lines)
@@ -154,17 +162,18 @@ def rates(makers: dict[str, Callable[[], Count]]) -> None:
                     live[engine]("warm the tables, not the text")
                 try:
                     taken, counts[engine] = seconds(live[engine], text)
-                except Exception:  # noqa: BLE001 - a peer may give up
-                    continue
-                passes[engine].append(taken)
+                except Exception as error:
+                    print(f"{engine}: {type(error).__name__}", file=sys.stderr)
+                else:
+                    passes[engine].append(taken)
         want = counts.get("tiktoken")
         cells = []
-        for engine, taken in passes.items():
-            if not taken:
+        for engine, times in passes.items():
+            if not times:
                 cells.append("fails")
                 continue
             wrong = "" if want in (None, counts[engine]) else " (differs)"
-            cells.append(f"{size / taken[0]:.0f} / {size / min(taken):.0f}{wrong}")
+            cells.append(f"{size / times[0]:.0f} / {size / min(times):.0f}{wrong}")
         print(f"| {name}, {size:.1f} MB | " + " | ".join(cells) + " |", flush=True)
 
 
@@ -189,7 +198,7 @@ def worst(makers: dict[str, Callable[[], Count]]) -> None:
             count("warm")
             try:
                 cells.append(f"{seconds(count, text)[0] * 1e3:.0f}")
-            except Exception:  # noqa: BLE001 - a peer may give up
+            except Exception:
                 cells.append("fails")
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
@@ -205,22 +214,26 @@ def median_us(work: Callable[[], object], rounds: int = 41) -> float:
     return statistics.median(taken) * 1e6
 
 
+def envelope(log: str, strategy: Any) -> object:
+    """A raw log to a message."""
+    return ToolResultEnvelope("c", log, 1500).trim(strategy).to_context_chunk()
+
+
 def limits_and_threads() -> None:
     """Limits, the envelope, two threads."""
     tokenizer = Tokenizer()
     text = read(sorted(CORPORA.glob("logs/*.log")))
     small, large = text[:80_000], text * (10**9 // len(text))
     for name, one in (("80 KB", small), ("1 GB", large)):
-        print(f"limit of 1,500 tokens, {name}: {median_us(lambda one=one: tokenizer.limit(one, 1500)):.0f} us")
+        took = median_us(functools.partial(tokenizer.limit, one, 1500))
+        print(f"limit of 1,500 tokens, {name}: {took:.0f} us")
     del large
     for path in sorted(CORPORA.glob("logs/*.log")):
         log = path.read_bytes().decode("utf-8", "replace")[:80_000]
         for strategy in ("first_n", "head_tail", "auto"):
-            took = median_us(
-                lambda log=log, strategy=strategy: ToolResultEnvelope("c", log, 1500).trim(strategy).to_context_chunk()
-            )
+            took = median_us(functools.partial(envelope, log, strategy))
             print(f"envelope, {path.stem}, {strategy}: {took:.0f} us")
-    one = min(seconds(tokenizer.count, text)[0] for _ in range(5))
+    alone = min(seconds(tokenizer.count, text)[0] for _ in range(5))
     ratios = []
     for _ in range(5):
         threads = [threading.Thread(target=tokenizer.count, args=(text,)) for _ in range(2)]
@@ -229,7 +242,7 @@ def limits_and_threads() -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        ratios.append(2 * one / (time.perf_counter() - start))
+        ratios.append(2 * alone / (time.perf_counter() - start))
     print(f"two threads: {max(ratios):.2f}x")
 
 

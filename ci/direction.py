@@ -24,7 +24,12 @@ CRATES = {
     "ctxproto-trim": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact", "ctxproto-tokens"},
     "ctxproto-batch": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact"},
     "ctxproto-py": {
-        "ctxproto-text", "ctxproto-detect", "ctxproto-redact", "ctxproto-tokens", "ctxproto-trim", "ctxproto-batch",
+        "ctxproto-text",
+        "ctxproto-detect",
+        "ctxproto-redact",
+        "ctxproto-tokens",
+        "ctxproto-trim",
+        "ctxproto-batch",
     },
 }
 PYTHON_CRATE = "ctxproto-py"
