@@ -1,9 +1,10 @@
 """Token counting against other tokenizers: `benches/.venv-peers/bin/python benches/tokens.py`.
 
-Each engine counts the same texts by o200k_base on one thread, in one process, the engines taking turns. "first" is
-the first pass of a fresh tokenizer, "best" the best of five. Texts: this Python's sources, the texts of installed
-packages (markdown), the JSON and logs of the corpora (`CTXPROTO_CORPORA`), Japanese made from a word list. An
-engine whose count differs from tiktoken's is marked.
+Each engine counts the same texts by o200k_base on one thread, in one process, the engines taking
+turns. "first" is the first pass of a fresh tokenizer, "best" the best of five. Texts: this Python's
+sources, the texts of installed packages (markdown), the JSON and logs of the corpora
+(`CTXPROTO_CORPORA`), Japanese made from a word list. An engine whose count differs from tiktoken's
+is marked.
 """
 
 from __future__ import annotations
