@@ -29,7 +29,7 @@ impl Count for Encoding {
         match std::str::from_utf8(near) {
             Ok(near) => Self::limit(*self, near, most),
             // The window may end inside a character.
-            Err(error) if error.error_len().is_none() => {
+            Err(error) if error.error_len().is_none() && near.len() < text.len() => {
                 let valid = String::from_utf8_lossy(&near[..error.valid_up_to()]);
                 Self::limit(*self, &valid, most)
             }
