@@ -1,8 +1,10 @@
 """Runs the examples of the README (and of docs/, when there are any) as tests."""
 
+import os
 import signal
 from doctest import ELLIPSIS
 
+from hypothesis import settings
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
@@ -13,3 +15,8 @@ pytest_collect_file = Sybil(
 
 # A shell starts background jobs with Ctrl-C ignored, and every child of a test would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The same cases in every run, so that a change is judged by what it did; `make soak` draws new ones.
+settings.register_profile("fixed", derandomize=True, database=None)
+settings.register_profile("soak", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))

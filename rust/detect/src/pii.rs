@@ -15,26 +15,26 @@ fn verify(name: &str, text: &[u8]) -> bool {
 }
 
 /// Words before a number of nine digits that say what else it is.
-const OTHERS: &[&str] = &[
-    "phone",
-    "fax",
-    "tel:",
-    "tel.",
-    "mobile",
-    "part no",
-    "part number",
-    "part #",
-    "order",
-    "invoice",
-    "sku",
-    "serial",
-    "model",
-    "ticket",
-];
+const OTHERS: &[&str] =
+    &["phone", "fax", "tel", "mobile", "part", "order", "invoice", "sku", "serial", "model", "ticket"];
 
+/// Whether the words of `before`, as they stand in prose and in names of any case, say that a number is no SSN.
 fn is_other(before: &[u8]) -> bool {
-    let has = |word: &str| crate::decoy::contains_any_case(before, word.as_bytes());
-    OTHERS.iter().any(|w| has(w)) && !has("ssn") && !has("social")
+    let mut other = false;
+    for run in before.split(|b| !b.is_ascii_alphanumeric()) {
+        // Letters and digits together are a token, where words stand by chance.
+        if !run.iter().all(u8::is_ascii_alphabetic) {
+            continue;
+        }
+        for word in run.chunk_by(|a, b| !(a.is_ascii_lowercase() && b.is_ascii_uppercase())) {
+            let is = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
+            if is("ssn") || is("social") {
+                return false;
+            }
+            other |= OTHERS.iter().any(|name| is(name));
+        }
+    }
+    other
 }
 
 /// Whether a number that begins at `at` is part of something longer.
@@ -335,10 +335,22 @@ mod tests {
 
     #[test]
     fn numbers_that_say_what_they_are() {
-        for text in ["phone ", "Part no ", "part number: ", "invoice #", "SKU: "] {
+        for text in
+            ["phone ", "Part no ", "part number: ", "invoice #", "SKU: ", "homePhone=", "PART_NO ", "tel."]
+        {
             assert!(is_other(text.as_bytes()), "{text}");
         }
-        for text in ["", "ssn ", "id ", "phone 1, SSN: ", "patient "] {
+        for text in [
+            "",
+            "ssn ",
+            "id ",
+            "phone 1, SSN: ",
+            "patient ",
+            "x9Fax8 ",
+            "aFaXzz ",
+            "border ",
+            "order: SocialSecurity ",
+        ] {
             assert!(!is_other(text.as_bytes()), "{text}");
         }
     }
