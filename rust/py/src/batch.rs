@@ -78,7 +78,7 @@ impl FileReport {
             bytes_text: report.bytes_text,
             bytes_out: report.bytes_out,
             counts: counts.unbind(),
-            findings: redaction::findings(py, names, report.findings)?.unbind(),
+            findings: redaction::findings(py, names, &report.findings)?.unbind(),
         })
     }
 }

@@ -16,21 +16,25 @@
 //! so it goes nowhere: the error names the place in the source alone, and the panic hook prints nothing.
 
 use std::cell::{Cell, RefCell};
+use std::iter;
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, Once};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::errors;
 
 /// How often a waiting caller looks for signals: well under what a person at the keyboard notices.
 const POLL: Duration = Duration::from_millis(40);
+
+/// Shares of a batch for each thread: many, so that all end at about the same time, and few enough to cost nothing.
+const SHARES: usize = 32;
 
 /// Tells long work that its caller no longer wants it.
 #[derive(Debug, Default)]
@@ -79,32 +83,51 @@ pub(crate) fn long<T: Send>(
     })
 }
 
-/// Applies `work` to every item on the pool and returns the results in the items' order.
-pub(crate) fn parallel<I: Sync, T: Send>(
+/// Applies `work` to every item on the pool, and `finish` to each item's number and what came of it, on this
+/// thread while the pool goes on: Python objects are made one at a time. The results are in the items' order.
+pub(crate) fn parallel<I: Sync, T: Send, U>(
     py: Python<'_>,
     items: &[I],
     work: impl Fn(&I, &Stop) -> Result<T, Stopped> + Sync,
-) -> PyResult<Vec<T>> {
-    let (stop, done) = (Stop::default(), Done::for_this_thread());
-    let one = |item: &I| guarded(|| stop.check().and_then(|()| work(item, &stop)));
-    let mut outcome = Ok(Err(Stopped));
-    let signal = pool()?.in_place_scope(|scope| {
-        scope.spawn(|_| {
-            // The first panic or stop ends the whole batch; the outer `Result` is the panic's.
-            outcome = items
-                .par_iter()
-                .map(|item| match one(item) {
-                    Ok(Ok(result)) => Ok(result),
-                    Ok(Err(stopped)) => Err(Ok(stopped)),
-                    Err(panicked) => Err(Err(panicked)),
-                })
-                .collect::<Result<Vec<T>, _>>()
-                .map_or_else(|end| end.map(Err), |all| Ok(Ok(all)));
-            done.set();
-        });
-        watch(py, &done, &stop)
+    finish: impl Fn(usize, T) -> PyResult<U>,
+) -> PyResult<Vec<U>> {
+    let pool = pool()?;
+    let share = (items.len() / (pool.current_num_threads() * SHARES)).max(1);
+    let (stop, (done, mut arrived)) = (Stop::default(), mpsc::channel());
+    let mut finished: Vec<Vec<U>> = iter::repeat_with(Vec::new).take(items.len().div_ceil(share)).collect();
+    let end = pool.in_place_scope(|scope| {
+        let mut end = Ok(());
+        for (at, items) in items.chunks(share).enumerate() {
+            let (done, stop, work) = (done.clone(), &stop, &work);
+            scope.spawn(move |_| {
+                let one = |item| stop.check().and_then(|()| work(item, stop));
+                let outcome = guarded(|| items.iter().map(one).collect::<Result<Vec<T>, _>>());
+                done.send((at, outcome)).expect("the receiver waits for every share");
+            });
+        }
+        drop(done);
+        loop {
+            // Detached while waiting, or a worker that needs the interpreter would never finish.
+            let arrived = &mut arrived;
+            match py.detach(move || arrived.recv_timeout(POLL)) {
+                Ok((at, Ok(Ok(results)))) if end.is_ok() => {
+                    let pairs = (at * share..).zip(results);
+                    match pairs.map(|(at, result)| finish(at, result)).collect() {
+                        Ok(results) => finished[at] = results,
+                        Err(error) => end = Err(error),
+                    }
+                }
+                Ok((_, Err(panicked))) => end = end.and(Err(panicked.into())),
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break end,
+            }
+            end = end.and_then(|()| py.check_signals());
+            if end.is_err() {
+                stop.set();
+            }
+        }
     });
-    settle(signal, outcome?)
+    end.map(|()| finished.into_iter().flatten().collect())
 }
 
 /// The signal's exception goes before whatever the work came to.

@@ -2,6 +2,8 @@
 //!
 //! Of what was given a message shows the type and the length, never the value: it may be a secret in the wrong place.
 
+use std::fmt::Display;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -26,7 +28,7 @@ pub(crate) fn input(message: String) -> PyErr {
 }
 
 /// `what` was given something of a type it does not take.
-pub(crate) fn wrong_type(what: &str, takes: &str, given: &Bound<'_, PyAny>) -> PyErr {
+pub(crate) fn wrong_type(what: impl Display, takes: &str, given: &Bound<'_, PyAny>) -> PyErr {
     tree::InputTypeError::new_err(format!("{what} takes {takes}, not {}", kind(given)))
 }
 

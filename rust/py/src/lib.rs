@@ -71,7 +71,7 @@ mod _core {
             "attached" => enter::attached(now::<PyErr>)?,
             "detached" => enter::detached(py, now::<PyErr>)?,
             "long" => enter::long(py, |_| now()),
-            _ => enter::parallel(py, &[1, 2, 3], |_, _| now()).map(drop),
+            _ => enter::parallel(py, &[1, 2, 3], |_, _| now(), |_, ()| Ok(())).map(drop),
         }
     }
 }

@@ -98,7 +98,7 @@ type Fields<'a, 'py> = (
 );
 
 impl Finding {
-    fn new(py: Python<'_>, names: &Names, found: Found) -> Self {
+    fn new(py: Python<'_>, names: &Names, found: &Found) -> Self {
         let (rule, label) = &names.0[usize::from(found.rule)];
         Self {
             rule: rule.clone_ref(py),
@@ -107,7 +107,7 @@ impl Finding {
             end: found.end,
             line: found.line,
             column: found.column,
-            key_path: found.key_path,
+            key_path: found.key_path.clone(),
             fingerprint: hex(&found.fingerprint),
         }
     }
@@ -209,24 +209,18 @@ impl Finding {
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    let digit = |n: u8| char::from(b"0123456789abcdef"[usize::from(n)]);
+    bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
 }
 
 /// The Python objects for `found`, in order.
 pub(crate) fn findings<'py>(
     py: Python<'py>,
     names: &Names,
-    found: Vec<Found>,
+    found: &[Found],
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let objects = found
-        .into_iter()
-        .map(|one| Bound::new(py, Finding::new(py, names, one)))
-        .collect::<PyResult<Vec<_>>>()?;
-    PyTuple::new(py, objects)
+    let objects = found.iter().map(|one| Bound::new(py, Finding::new(py, names, one)));
+    PyTuple::new(py, objects.collect::<PyResult<Vec<_>>>()?)
 }
 
 /// What was given, with its findings replaced.
@@ -261,10 +255,13 @@ impl Redaction {
 
     /// What was replaced, in order: a tuple of `Finding`.
     #[getter]
-    fn findings<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyTuple>> {
+    fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        if self.found.is_empty() {
+            return Ok(PyTuple::empty(py));
+        }
         self.findings
-            .get_or_try_init(py, || findings(py, &self.names, self.found.clone()).map(Bound::unbind))
-            .map(|tuple| tuple.bind(py))
+            .get_or_try_init(py, || findings(py, &self.names, &self.found).map(Bound::unbind))
+            .map(|tuple| tuple.bind(py).clone())
     }
 
     /// Whether anything was found.

@@ -103,7 +103,7 @@ impl Redactor {
         let text = Text::of(text, "scan()")?;
         let mut found = scan(py, &self.engine, text.bytes(), format)?;
         text.place(&mut found)?;
-        redaction::findings(py, &self.names, found)
+        redaction::findings(py, &self.names, &found)
     }
 
     /// Redacts many texts at once, on all CPUs: a list of `Redaction` in the order of `texts`.
@@ -117,16 +117,17 @@ impl Redactor {
     ) -> PyResult<Bound<'py, PyList>> {
         let py = texts.py();
         let texts = texts_of(texts, "redact_many()")?;
-        let slices: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
-        let total: usize = slices.iter().map(|text| text.len()).sum();
-        let engine = &self.engine;
-        let redacted = if total < POOL_MIN || slices.len() < 2 {
-            slices.iter().map(|text| redact(py, engine, text, format)).collect::<PyResult<Vec<_>>>()?
+        let total: usize = texts.iter().map(|text| text.bytes().len()).sum();
+        let (engine, result) = (&self.engine, |text: &Text<'_>, redacted| self.result(py, text, redacted));
+        let results = if total < POOL_MIN || texts.len() < 2 {
+            let one = |text: &Text<'_>| result(text, redact(py, engine, text.bytes(), format)?);
+            texts.iter().map(one).collect::<PyResult<Vec<_>>>()?
         } else {
-            enter::parallel(py, &slices, |text, stop| redact_in_slices(engine, text, format, stop))?
+            let slices: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
+            let work = |text: &&[u8], stop: &Stop| redact_in_slices(engine, text, format, stop);
+            enter::parallel(py, &slices, work, |at, redacted| result(&texts[at], redacted))?
         };
-        let results = texts.iter().zip(redacted).map(|(text, redacted)| self.result(py, text, redacted));
-        PyList::new(py, results.map(|result| Bound::new(py, result?)).collect::<PyResult<Vec<_>>>()?)
+        PyList::new(py, results)
     }
 
     /// Redacts a parsed JSON value: dict, list, tuple, str, int, float, bool or None, nested up to 1000 levels.
@@ -188,7 +189,7 @@ pub(crate) fn texts_of<'py>(texts: &Bound<'py, PyAny>, what: &str) -> PyResult<V
         return Err(wrong());
     }
     let texts = texts.try_iter().map_err(|_| wrong())?.enumerate();
-    texts.map(|(at, text)| Text::of(&text?, &format!("{what} at [{at}]"))).collect()
+    texts.map(|(at, text)| Text::of(&text?, format_args!("{what} at [{at}]"))).collect()
 }
 
 pub(crate) fn redact(

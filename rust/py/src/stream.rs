@@ -116,7 +116,7 @@ impl Stream {
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let found = self.with_state(|state| Ok(state.findings.clone()))?;
-        redaction::findings(py, &self.names, found)
+        redaction::findings(py, &self.names, &found)
     }
 
     /// How many bytes (UTF-8 for str) are held back at the moment.

@@ -4,6 +4,7 @@
 //! in JSON) pass through as the three bytes that the "surrogatepass" handler writes for them.
 
 use std::ffi::CStr;
+use std::fmt::Display;
 
 use ctxproto_redact::{Finding, Format};
 use pyo3::buffer::PyBuffer;
@@ -33,7 +34,7 @@ pub(crate) enum Text<'py> {
 
 impl<'py> Text<'py> {
     /// Takes str, bytes, or anything with a buffer of bytes; `what` is named in the error.
-    pub(crate) fn of(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Self> {
+    pub(crate) fn of(object: &Bound<'py, PyAny>, what: impl Display) -> PyResult<Self> {
         if let Ok(text) = object.cast::<PyString>() {
             return Self::of_str(text);
         }

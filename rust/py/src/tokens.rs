@@ -55,7 +55,7 @@ impl Encoding {
         let counts = if total < POOL_MIN || texts.len() < 2 {
             enter::attached(|| texts.iter().map(|text| encoding.count(text)).collect())?
         } else {
-            enter::parallel(py, &texts, |text, stop| in_slices(encoding, text, stop))?
+            enter::parallel(py, &texts, |text, stop| in_slices(encoding, text, stop), |_, tokens| Ok(tokens))?
         };
         Ok(counts.into_iter().map(|tokens| self.0.scaled(tokens)).collect())
     }
