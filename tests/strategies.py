@@ -82,6 +82,17 @@ words = st.sampled_from(
 any_text = st.one_of(st.text(max_size=40), st.text(st.characters(), max_size=20), words)
 
 
+# Pieces of what tools print that open a value and do not end it, or stand where one begins.
+HOSTILE = [
+    *["<password>", "</string>", "password=", 'password="', "password='", "IDENTIFIED BY '", "<key>password</key>"],
+    *["api_key = ", "Cookie: a=b; ", "Authorization: Bearer ", "-----BEGIN RSA PRIVATE KEY-----", "mysql -p"],
+    *["curl -u bob:", "https://u:", "@h.example/", "secret: |\n  ", "hunter2x", "Zx81kQpLm2", "4111 1111 1111 1111"],
+    *"\"'\\\n\t{}[]:, é\u200b\x00",
+    *["\\n", "\\u0041", "&quot;"],
+]
+hostile_text = st.lists(st.sampled_from(HOSTILE), max_size=7).map("".join)
+
+
 @st.composite
 def planted(draw: st.DrawFn) -> tuple[str, list[str]]:
     """A text, and the tokens in it, each set apart by a space."""
@@ -106,5 +117,10 @@ json_values = st.recursive(
     json_leaves,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
     max_leaves=20,
+)
+hostile_json = st.recursive(
+    hostile_text | st.none() | st.just(4111111111111111),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
+    max_leaves=8,
 )
 json_objects = st.recursive(json_leaves, lambda inner: st.dictionaries(keys, inner, max_size=4), max_leaves=20)

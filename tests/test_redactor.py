@@ -18,9 +18,19 @@ from urllib.parse import quote, quote_plus
 import ctxproto
 import pytest
 from ctxproto import Allow, Finding, InputError, InputTypeError, Redactor, RuleError, StreamError, Vault
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from strategies import PUBLIC_PREFIX, any_text, github_tokens, json_objects, json_values, planted, random_token, tokens
+from strategies import (
+    PUBLIC_PREFIX,
+    any_text,
+    github_tokens,
+    hostile_json,
+    json_objects,
+    json_values,
+    planted,
+    random_token,
+    tokens,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -504,6 +514,25 @@ class TestJson:
             nested = json.loads(REDACTOR.redact(json.dumps({"output": written})).text)["output"]
             if nested != SHOWN:
                 assert same_shape(value, json.loads(nested))
+
+    @settings(max_examples=400, deadline=None)
+    @given(hostile_json, st.integers(0, 2), st.sampled_from([None, 1]))
+    def test_no_value_eats_the_document_around_it(self, value: Any, levels: int, indent: int | None) -> None:
+        documents = [{"a": value, "exit_code": 1}]
+        for _ in range(levels):
+            documents.append({"output": json.dumps(documents[-1], indent=indent)})
+        written = REDACTOR.redact(json.dumps(documents[-1], indent=indent)).text
+        for document in reversed(documents):
+            clean = json.loads(written)
+            assert same_shape(document, clean)
+            written = clean.get("output")
+
+    def test_what_a_cut_value_hid_is_found(self) -> None:
+        document = {"cmd": "<password> here", "more": f"x {TOKEN}", "rc": 1}
+        for written in (json.dumps(document), json.dumps(json.dumps(document))):
+            clean = REDACTOR.redact(written).text
+            assert not leaks(TOKEN, clean)
+            assert "GITHUB_TOKEN" in clean
 
     # Without lists: here the key of a list speaks for its items, in text it does not.
     @given(json_objects)

@@ -9,7 +9,7 @@ use std::ops::Range;
 use ctxproto_detect::{Detector, Match, Part, settle};
 
 use crate::redactor::{Finding, Format, Redactor};
-use crate::writer::{Writer, is_number};
+use crate::writer::{Writer, needs_place};
 
 /// A part of a text, redacted: the same bytes as that part of the redaction of the whole.
 #[derive(Clone, Debug)]
@@ -71,8 +71,8 @@ impl Redactor {
             }
             found.retain(|m| m.start >= start);
             let mut writer = Writer::new(format);
-            // Whether a number stands bare in JSON is known only from the beginning; few texts end in card numbers.
-            if found.iter().any(|m| is_number(&text[m.start..m.end])) {
+            // Where something stands in JSON is known only from the beginning; few texts end in what depends on it.
+            if found.iter().any(|m| needs_place(text, m)) {
                 writer.advance(text, 0, start);
             } else {
                 writer.jump(start);
@@ -98,11 +98,11 @@ impl Redactor {
         let mut out = Vec::with_capacity(source.len() + 16);
         let mut findings = Vec::with_capacity(found.len());
         let mut at = source.start;
-        for m in found {
+        self.each(text, found, 0, &mut writer, |writer, m| {
             out.extend_from_slice(&text[at..m.start]);
             findings.push(writer.replace(self, text, m, 0, &mut out));
             at = m.end;
-        }
+        });
         out.extend_from_slice(&text[at..source.end]);
         Excerpt { text: Cow::Owned(out), source, findings }
     }

@@ -170,11 +170,11 @@ impl Redactor {
         let mut writer = Writer::new(format);
         let mut findings = Vec::with_capacity(found.len());
         let mut at = 0;
-        for m in found {
+        self.each(text, found, 0, &mut writer, |writer, m| {
             out.extend_from_slice(&text[at..m.start]);
             findings.push(writer.replace(self, text, m, 0, &mut out));
             at = m.end;
-        }
+        });
         out.extend_from_slice(&text[at..]);
         Some(Redaction { text: out, findings })
     }
@@ -183,7 +183,38 @@ impl Redactor {
     pub fn scan(&self, text: &[u8], format: Format) -> Vec<Finding> {
         let mut writer = Writer::new(format);
         let found = self.matches(text, usize::MAX, || true).unwrap_or_default();
-        found.iter().map(|m| writer.finding(self, text, m, 0)).collect()
+        let mut findings = Vec::with_capacity(found.len());
+        self.each(text, &found, 0, &mut writer, |writer, m| findings.push(writer.finding(self, text, m, 0)));
+        findings
+    }
+
+    /// Calls `write` with what of each match can go without harm to the JSON it stands in. A match that went beyond
+    /// the end of its string hid what stands there: that is looked for again. `text` begins at `offset` of the whole.
+    pub(crate) fn each(
+        &self,
+        text: &[u8],
+        found: &[Match],
+        offset: usize,
+        writer: &mut Writer,
+        mut write: impl FnMut(&mut Writer, &Match),
+    ) {
+        let mut hidden = vec![];
+        for m in found {
+            let mut next = Some(*m);
+            while let Some(m) = next {
+                let fitted = writer.fit(text, &m, offset);
+                if fitted.start < fitted.end {
+                    write(writer, &fitted);
+                }
+                if let Some(quote) = memchr::memchr(b'"', &text[fitted.end..m.end]) {
+                    let rest = fitted.end + quote + 1;
+                    let again = self.matches(&text[rest..m.end], usize::MAX, || true).unwrap_or_default();
+                    let again = again.into_iter().rev();
+                    hidden.extend(again.map(|m| Match { start: m.start + rest, end: m.end + rest, ..m }));
+                }
+                next = hidden.pop();
+            }
+        }
     }
 
     /// Whether the value that stands under `key` in a parsed document must go: by which rule, and how many of its

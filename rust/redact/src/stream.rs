@@ -81,7 +81,7 @@ impl Stream {
         let part = Part { bytes: &self.text, from: self.done, offset: self.offset, ended };
         let decided = self.redactor.detector().scan_part(part, &mut self.open);
         // A finding that was written may be found again when its surroundings are.
-        let written = self.written;
+        let mut written = self.written;
         self.open.retain(|m| m.start >= written);
         in_order(&mut self.open);
         let mut safe = decided.max(self.written);
@@ -90,13 +90,14 @@ impl Stream {
                 safe = m.start;
             }
         }
-        let mut count = 0;
-        for m in self.open.iter().take_while(|m| m.end <= safe) {
-            out.extend_from_slice(&self.text[self.written..m.start]);
-            self.findings.push(self.writer.replace(&self.redactor, &self.text, m, self.offset, out));
-            self.written = m.end;
-            count += 1;
-        }
+        let count = self.open.iter().take_while(|m| m.end <= safe).count();
+        let Self { redactor, writer, text, offset, findings, .. } = self;
+        redactor.each(text, &self.open[..count], *offset, writer, |writer, m| {
+            out.extend_from_slice(&text[written..m.start]);
+            findings.push(writer.replace(redactor, text, m, *offset, out));
+            written = m.end;
+        });
+        self.written = written;
         self.open.drain(..count);
         out.extend_from_slice(&self.text[self.written..safe]);
         self.written = safe;

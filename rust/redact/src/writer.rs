@@ -1,5 +1,7 @@
 //! Writes one finding: its place, its path, its placeholder.
 
+use std::ops::Range;
+
 use ctxproto_detect::Match;
 use ctxproto_text::{JsonPath, Position};
 
@@ -45,6 +47,15 @@ impl Writer {
         self.at = to;
     }
 
+    /// The part of a match that can go without harm to the JSON around it; `text` begins at `offset` of the whole.
+    pub(crate) fn fit(&mut self, text: &[u8], m: &Match, offset: usize) -> Match {
+        self.advance(text, offset, offset + m.start);
+        let Some(json) = &self.json else { return *m };
+        let Range { start, end } = json.within(text, m.start, m.end);
+        let public = m.public.saturating_sub(start - m.start).min(end - start);
+        Match { start, end, public, ..*m }
+    }
+
     /// The finding of a match; `text` begins at `offset` of the whole.
     pub(crate) fn finding(&mut self, redactor: &Redactor, text: &[u8], m: &Match, offset: usize) -> Finding {
         self.advance(text, offset, offset + m.start);
@@ -72,7 +83,7 @@ impl Writer {
     ) -> Finding {
         let mut finding = self.finding(redactor, text, m, offset);
         let before = out.len();
-        let bare = self.json.as_ref().is_some_and(JsonPath::is_bare);
+        let bare = self.json.as_ref().and_then(JsonPath::bare);
         let quote = bare_number(text, m, bare, self.forced);
         if let Some(quote) = quote {
             out.extend_from_slice(quote);
@@ -94,29 +105,41 @@ fn clean(redactor: &Redactor, path: String) -> String {
     }
 }
 
+/// Whether what becomes of a match may depend on where in a JSON document it stands.
+pub(crate) fn needs_place(text: &[u8], m: &Match) -> bool {
+    let escape = |at: usize| text[at.saturating_sub(5)..at].contains(&b'\\');
+    let value = &text[m.start..m.end];
+    is_number(value)
+        || value.iter().any(|b| b"\"\\{}[]".contains(b))
+        || b" \t\r\n,:".contains(&value[0])
+        || escape(m.start)
+        || escape(m.end)
+}
+
 /// Whether a value may be a number of JSON.
 pub(crate) fn is_number(value: &[u8]) -> bool {
     value.iter().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E'))
 }
 
 /// The quote that a placeholder needs where a number of JSON stood: at the depth of the key's own quote, for JSON may
-/// stand in a string of JSON. `bare` says that a list's item stands here, `forced` that a whole text or line may be a number.
-fn bare_number<'t>(text: &'t [u8], m: &Match, bare: bool, forced: bool) -> Option<&'t [u8]> {
+/// stand in a string of JSON. `bare` says that a value stands here and in how many strings, `forced` that a whole text
+/// or line may be a number.
+fn bare_number<'t>(text: &'t [u8], m: &Match, bare: Option<usize>, forced: bool) -> Option<&'t [u8]> {
     if !is_number(&text[m.start..m.end]) {
         return None;
     }
-    let before = text[..m.start].trim_ascii_end();
     if forced {
         let line_before = text[..m.start].iter().rev().find(|b| !matches!(b, b' ' | b'\t' | b'\r'));
         let line_after = text[m.end..].iter().find(|b| !matches!(b, b' ' | b'\t' | b'\r'));
         if matches!((line_before, line_after), (None | Some(b'\n'), None | Some(b'\n'))) {
-            return Some(b"\"");
+            return Some(quote(0));
         }
     }
     let after = text[m.end..].trim_ascii_start().first();
     if !matches!(after, Some(b',' | b'}' | b']' | b'\\') | None) {
         return None;
     }
+    let before = trim_breaks(&text[..m.start]);
     match before.last()? {
         b':' => {
             let key = before[..before.len() - 1].trim_ascii_end();
@@ -124,7 +147,27 @@ fn bare_number<'t>(text: &'t [u8], m: &Match, bare: bool, forced: bool) -> Optio
             let slashes = name.iter().rev().take_while(|&&b| b == b'\\').count();
             Some(&key[name.len() - slashes..])
         }
-        b'[' | b',' if bare => Some(b"\""),
+        b'[' | b',' => bare.map(quote),
         _ => None,
     }
+}
+
+/// A quote in so many strings.
+fn quote(level: usize) -> &'static [u8] {
+    const SLASHES: &[u8; 256] = &{
+        let mut all = [b'\\'; 256];
+        all[255] = b'"';
+        all
+    };
+    &SLASHES[SLASHES.len() - (1 << level)..]
+}
+
+/// `text` without the blanks and line breaks at its end, those in a string (`\n`) too.
+fn trim_breaks(text: &[u8]) -> &[u8] {
+    let mut text = text.trim_ascii_end();
+    while let [head @ .., b'\\', b'n' | b'r' | b't'] = text {
+        let slashes = head.iter().rev().take_while(|&&b| b == b'\\').count();
+        text = head[..head.len() - slashes].trim_ascii_end();
+    }
+    text
 }

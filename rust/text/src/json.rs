@@ -3,6 +3,8 @@
 //! Takes a document in pieces, several documents one after another, or lines of which some are JSON: what does not
 //! look like JSON is passed over up to the end of its line.
 
+use std::ops::Range;
+
 /// How deep a document may nest before it is passed over.
 const DEPTH: usize = 512;
 /// The longest key that is kept for paths.
@@ -23,7 +25,122 @@ enum State {
     /// Between tokens; `key`: a string here is a key.
     Between { key: bool },
     /// In a string.
-    Text { key: bool, escaped: bool },
+    Text { key: bool },
+}
+
+/// What a string holds, as far as its first characters say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Content {
+    #[default]
+    Unknown,
+    /// After the bracket that a document may begin with.
+    Opened(u8),
+    /// A document, with so many brackets open.
+    Document(u32),
+    Other,
+}
+
+impl Content {
+    /// Whether a string of the document may begin here.
+    fn is_open(self) -> bool {
+        matches!(self, Self::Opened(_) | Self::Document(1..))
+    }
+
+    /// A document after one more of the bytes that stand outside of its strings.
+    fn after(self, b: u8) -> Self {
+        match (self, b) {
+            (Self::Document(open @ 1..), b'{' | b'[') => Self::Document(open + 1),
+            (Self::Document(open @ 1..), b'}' | b']') => Self::Document(open - 1),
+            // Numbers, and the letters of `true`, `false` and `null`.
+            (Self::Document(1..), b'0'..=b'9') => self,
+            (Self::Document(1..), _) if b",:-+.Etruefalsn".contains(&b) => self,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Documents in strings: there a quote stands behind a backslash, one level deeper behind three, and so on.
+#[derive(Clone, Debug, Default)]
+struct Nest {
+    /// What the strings hold that the place is in, from the outermost in.
+    content: [Content; Nest::MAX],
+    /// How many strings the place is in, beside the outermost.
+    depth: usize,
+    /// The backslashes right before the place.
+    slashes: u32,
+}
+
+impl Nest {
+    /// What nests deeper is taken for ordinary text.
+    const MAX: usize = 8;
+
+    /// Goes on over text without quotes and backslashes.
+    fn plain(&mut self, text: &[u8]) {
+        for (i, &b) in text.iter().enumerate() {
+            let escaped = i == 0 && self.slashes > 0;
+            let blank = if escaped { b"ntr".contains(&b) } else { b" \t\r\n".contains(&b) };
+            let content = &mut self.content[self.depth];
+            let open = b == b'{' || b == b'[';
+            *content = match *content {
+                Content::Other => break,
+                known if blank => known,
+                _ if escaped => Content::Other,
+                Content::Unknown if open => Content::Opened(b),
+                Content::Opened(b'{') if b == b'}' => Content::Document(0),
+                Content::Opened(b'[') => Content::Document(1).after(b),
+                known @ Content::Document(_) => known.after(b),
+                _ => Content::Other,
+            };
+        }
+        if !text.is_empty() {
+            self.slashes = 0;
+        }
+    }
+
+    /// Goes on over a quote; whether it ends the outermost string.
+    fn quote(&mut self) -> bool {
+        let level = level(self.slashes);
+        self.slashes = 0;
+        let content = &mut self.content[self.depth];
+        if level <= self.depth {
+            self.depth = level.saturating_sub(1);
+        } else if level == self.depth + 1 && level < Self::MAX && content.is_open() {
+            if let Content::Opened(_) = content {
+                *content = Content::Document(1);
+            }
+            self.depth = level;
+            self.content[level] = Content::Unknown;
+        } else {
+            *content = Content::Other;
+        }
+        level == 0
+    }
+}
+
+/// How many strings a quote is in that stands behind so many backslashes.
+fn level(slashes: u32) -> usize {
+    slashes.trailing_ones() as usize
+}
+
+/// Whether a place right behind so many backslashes is inside of an escape, for strings in `depth` others.
+fn escaped(slashes: usize, depth: usize) -> bool {
+    slashes > 0 && slashes.trailing_zeros() as usize <= depth
+}
+
+/// The backslashes that `text` ends with.
+fn slashes(text: &[u8]) -> usize {
+    text.iter().rev().take_while(|&&b| b == b'\\').count()
+}
+
+/// Whether the place between `before` and what follows is inside of an escape, for strings in `depth` others.
+fn cuts_escape(before: &[u8], depth: usize) -> bool {
+    // `\uXXXX`, or one character.
+    let digits = before.iter().rev().take(3).take_while(|b| b.is_ascii_hexdigit()).count();
+    escaped(slashes(before), depth)
+        || (0..=digits).any(|n| {
+            let head = before[..before.len() - n].strip_suffix(b"u");
+            head.is_some_and(|head| escaped(slashes(head), depth))
+        })
 }
 
 /// A place in JSON text.
@@ -31,11 +148,23 @@ enum State {
 pub struct JsonPath {
     stack: Vec<Frame>,
     state: State,
+    /// In a string: where in the documents that it may hold.
+    nest: Nest,
+}
+
+/// The part of `text[start..end]` that may be a number or a word: all of it where there is nothing else.
+fn bare_value(text: &[u8], start: usize, end: usize) -> Range<usize> {
+    let value = &text[start..end];
+    if !value.iter().any(|b| b"\"\\{}[]".contains(b)) && !b" \t\r\n,:".contains(&value[0]) {
+        return start..end;
+    }
+    let len = value.iter().position(|b| b" \t\r\n\"\\{}[],:".contains(b)).unwrap_or(value.len());
+    start..start + len
 }
 
 impl Default for JsonPath {
     fn default() -> Self {
-        Self { stack: Vec::new(), state: State::Idle }
+        Self { stack: Vec::new(), state: State::Idle, nest: Nest::default() }
     }
 }
 
@@ -45,24 +174,19 @@ impl JsonPath {
         let mut at = 0;
         while at < text.len() {
             match self.state {
-                State::Text { key, escaped: false } => {
+                State::Text { key } => {
                     let end = memchr::memchr2(b'"', b'\\', &text[at..]).map_or(text.len(), |i| at + i);
                     self.keep(key, &text[at..end]);
-                    if end == text.len() {
-                        return;
-                    }
+                    self.nest.plain(&text[at..end]);
+                    let Some(&b) = text.get(end) else { return };
                     at = end + 1;
-                    if text[end] == b'"' {
+                    if b == b'\\' {
+                        self.nest.slashes += 1;
+                    } else if self.nest.quote() {
                         self.state = State::Between { key: false };
-                    } else {
-                        self.keep(key, b"\\");
-                        self.state = State::Text { key, escaped: true };
+                        continue;
                     }
-                }
-                State::Text { key, escaped: true } => {
-                    self.keep(key, &text[at..=at]);
-                    self.state = State::Text { key, escaped: false };
-                    at += 1;
+                    self.keep(key, &[b]);
                 }
                 State::Prose => match memchr::memchr(b'\n', &text[at..]) {
                     Some(i) => {
@@ -117,7 +241,8 @@ impl JsonPath {
                 if let (true, Some(Frame::Object { key })) = (expects_key, self.stack.last_mut()) {
                     key.clear();
                 }
-                self.state = State::Text { key: expects_key, escaped: false };
+                self.state = State::Text { key: expects_key };
+                self.nest = Nest::default();
             }
             b' ' | b'\t' | b'\r' | b'\n' | b':' => {}
             b'0'..=b'9' | b'-' | b'+' | b'.' | b'a'..=b'z' | b'E' if !self.stack.is_empty() => {}
@@ -128,9 +253,44 @@ impl JsonPath {
         }
     }
 
-    /// Whether the next byte is inside a document but outside its strings.
-    pub fn is_bare(&self) -> bool {
-        matches!(self.state, State::Between { .. }) && !self.stack.is_empty()
+    /// Where the next byte is inside a document but outside its strings: how many strings the document is in.
+    pub fn bare(&self) -> Option<usize> {
+        match self.state {
+            State::Between { .. } if !self.stack.is_empty() => Some(0),
+            State::Text { .. } if matches!(self.nest.content[self.nest.depth], Content::Document(1..)) => {
+                Some(self.nest.depth + 1)
+            }
+            _ => None,
+        }
+    }
+
+    /// The part of `text[start..end]` that can be replaced without harm to the document: it ends where the string or
+    /// the number does that it begins in, and cuts no escape. The place is that of `start`.
+    pub fn within(&self, text: &[u8], start: usize, end: usize) -> Range<usize> {
+        if self.bare().is_some() {
+            return bare_value(text, start, end);
+        }
+        let depth = self.nest.depth;
+        // Few values have a quote, or begin or end near a backslash.
+        let near = |at: usize| text[at.saturating_sub(5)..at].contains(&b'\\');
+        let plain = memchr::memchr(b'"', &text[start..end]).is_none() && !near(start) && !near(end);
+        if plain || !matches!(self.state, State::Text { .. }) {
+            return start..end;
+        }
+        let (mut from, mut to) = (start, end);
+        while from < to && cuts_escape(&text[..from], depth) {
+            from += 1;
+        }
+        let quotes = memchr::memchr_iter(b'"', &text[from..to]).map(|i| from + i);
+        let levels = quotes.map(|at| (at, level(slashes(&text[..at]) as u32)));
+        if let Some((quote, level)) = { levels }.find(|(_, level)| *level <= depth) {
+            // The last of the backslashes before it are its own.
+            to = from.max(quote + 1 - (1 << level));
+        }
+        while from < to && cuts_escape(&text[..to], depth) {
+            to -= 1;
+        }
+        from..to
     }
 
     /// The place as a path such as `messages[2].content`; `None` outside any document.
@@ -200,8 +360,16 @@ mod tests {
     fn bare_places() {
         let mut p = JsonPath::default();
         p.advance(b"{\"n\": ");
-        assert!(p.is_bare());
+        assert_eq!(p.bare(), Some(0));
         p.advance(b"\"");
-        assert!(!p.is_bare());
+        assert_eq!(p.bare(), None);
+        p.advance(br"[1, ");
+        assert_eq!(p.bare(), Some(1));
+        p.advance(br#"\"[{\\\""#);
+        assert_eq!(p.bare(), None);
+        p.advance(br#"a\\\": 1"#);
+        assert_eq!(p.bare(), Some(2));
+        p.advance(br#" x \""#);
+        assert_eq!(p.bare(), Some(1));
     }
 }
