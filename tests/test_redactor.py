@@ -497,6 +497,22 @@ class TestJson:
         assert clean["ssn"] == "[SSN:REDACTED]"
         assert (clean["port"], clean["count"]) == (5432, 1234)
 
+    @pytest.mark.parametrize("name", ["DB_PASSWORD", "api_token"])
+    def test_names_beside_and_around_values(self, name: str) -> None:
+        secret = "Zx81kQ" + "pLm2vv"
+        for value in [
+            {"name": name, "value": secret},
+            {"value": secret, "name": name},
+            {"Key": name, "Value": secret},
+            {"env": [{"name": "HOME", "value": "/root"}, {"name": name, "value": secret}]},
+            {name: {"value": secret}},
+            {"db": {name: {"S": secret}}},
+        ]:
+            assert secret not in repr(REDACTOR.redact_json(value).value)
+            assert secret not in REDACTOR.redact(json.dumps(value)).text
+        near = {"env": [{"name": "REGION", "value": secret}], "value": {"name": name}, "value2": secret}
+        assert not REDACTOR.redact_json(near).changed
+
     def test_positions_do_not_count_the_key(self) -> None:
         (finding,) = REDACTOR.redact_json({"a note": f"é\né {TOKEN}"}).findings
         assert (finding.key_path, finding.start, finding.end) == ('["a note"]', 4, 44)

@@ -83,8 +83,7 @@ impl Scan<'_, '_> {
         let Some((b':' | b'=' | b'>', before)) = before.split_last() else { return false };
         let before = &before[..before.len() - quotes.run_back(before)];
         let word = &before[before.len() - NAME.run_back(before)..];
-        let ends = |w: &[u8]| word.len() >= w.len() && word[word.len() - w.len()..].eq_ignore_ascii_case(w);
-        ends(b"name") || ends(b"key") || ends(b"field")
+        names_member(word)
     }
 
     /// The value beside a name: the member or element after `at` that is called a value.
@@ -137,7 +136,7 @@ impl Scan<'_, '_> {
 
     /// The value inside an object that a secret's name introduces; `open` is behind its brace.
     pub(crate) fn inside(&self, open: usize) -> Look<Option<(Sign, usize)>> {
-        self.member(open, |name| VALUES.iter().any(|v| name.eq_ignore_ascii_case(v.as_bytes())))
+        self.member(open, is_content)
     }
 
     /// The default of a Terraform variable.
@@ -176,6 +175,21 @@ impl Scan<'_, '_> {
         }
         Ok(None)
     }
+}
+
+/// Whether a member of this name holds the value of the object that it is in, or of the name beside it.
+pub fn holds_value(name: &[u8]) -> bool {
+    is_value(name) || is_content(name)
+}
+
+/// Whether a member of this name holds the name of the value beside it.
+pub fn names_member(name: &[u8]) -> bool {
+    let ends = |w: &[u8]| name.len() >= w.len() && name[name.len() - w.len()..].eq_ignore_ascii_case(w);
+    ends(b"name") || ends(b"key") || ends(b"field")
+}
+
+fn is_content(name: &[u8]) -> bool {
+    VALUES.iter().any(|v| name.eq_ignore_ascii_case(v.as_bytes()))
 }
 
 /// Whether a member's name says that it is the value of the one beside it.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use ctxproto_redact::detect::{holds_value, names_member};
 use ctxproto_redact::{Finding, Format, Redaction, Redactor};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
 use crate::text::{Text, is_continuation};
 use crate::walk::{self, Place, Replacement, Visit};
@@ -38,6 +39,24 @@ impl<'py> Visit<'py> for Redact<'_> {
             redacted.findings.into_iter().map(|found| Finding { key_path: Some(path.clone()), ..found }),
         );
         text.rewritten(py, &redacted.text).map(Some)
+    }
+
+    /// `{"name": "DB_PASSWORD", "value": "…"}`, `{"password": {"value": "…"}}`.
+    fn speaks_for(
+        &self,
+        dict: &Bound<'py, PyDict>,
+        key: &Bound<'py, PyString>,
+        outer: Option<&Bound<'py, PyString>>,
+    ) -> Option<Bound<'py, PyString>> {
+        let is = |key: &Bound<'py, PyAny>, what: fn(&[u8]) -> bool| {
+            key.cast::<PyString>().is_ok_and(|key| key.to_str().is_ok_and(|key| what(key.as_bytes())))
+        };
+        if !is(key, holds_value) {
+            return None;
+        }
+        let mut names = dict.iter().filter(|(key, _)| is(key, names_member));
+        let beside = names.find_map(|(_, name)| name.cast_into::<PyString>().ok());
+        beside.or_else(|| outer.cloned())
     }
 
     fn other(&mut self, value: &Bound<'py, PyAny>, place: &Place<'_, 'py>) -> Replacement<'py> {

@@ -18,8 +18,18 @@ pub(crate) type Replacement<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
 /// What is done to the leaves.
 pub(crate) trait Visit<'py> {
-    /// A str or bytes that is a value (`place.key` is the key it stands under, perhaps in lists) or itself a key.
+    /// A str or bytes that is a value (`place.key` is the key that speaks for it, through lists) or itself a key.
     fn text(&mut self, text: &Bound<'py, PyAny>, place: &Place<'_, 'py>) -> Replacement<'py>;
+
+    /// The key that says what stands in `dict` under `key`, when it is another one: a name beside it, or the `outer` key.
+    fn speaks_for(
+        &self,
+        _dict: &Bound<'py, PyDict>,
+        _key: &Bound<'py, PyString>,
+        _outer: Option<&Bound<'py, PyString>>,
+    ) -> Option<Bound<'py, PyString>> {
+        None
+    }
 
     /// Anything that is neither text nor a container.
     fn other(&mut self, value: &Bound<'py, PyAny>, place: &Place<'_, 'py>) -> Replacement<'py>;
@@ -84,7 +94,7 @@ impl<'py, V: Visit<'py>> Walk<'_, 'py, V> {
         if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
             self.visit.text(value, &Place { steps: &self.steps, key })
         } else if let Ok(dict) = value.cast::<PyDict>() {
-            self.within(value, |walk| walk.dict(dict))
+            self.within(value, |walk| walk.dict(dict, key))
         } else if let Ok(list) = value.cast::<PyList>() {
             self.within(value, |walk| {
                 let new = walk.items(list.iter(), key)?;
@@ -140,7 +150,7 @@ impl<'py, V: Visit<'py>> Walk<'_, 'py, V> {
         Ok(changed.then_some(all))
     }
 
-    fn dict(&mut self, dict: &Bound<'py, PyDict>) -> Replacement<'py> {
+    fn dict(&mut self, dict: &Bound<'py, PyDict>, outer: Option<&Bound<'py, PyString>>) -> Replacement<'py> {
         let mut changed = false;
         // A list of the items, because signal handlers and other threads may change the dict meanwhile.
         let items = dict.items();
@@ -154,7 +164,9 @@ impl<'py, V: Visit<'py>> Walk<'_, 'py, V> {
             let renamed = new_key.is_some();
             let key = new_key.unwrap_or(key);
             self.steps.push(Step::Key(key.clone()));
-            let new = self.value(&value, key.cast::<PyString>().ok())?;
+            let own = key.cast::<PyString>().ok();
+            let other = own.and_then(|own| self.visit.speaks_for(dict, own, outer));
+            let new = self.value(&value, other.as_ref().or(own))?;
             self.steps.pop();
             changed |= new.is_some() || renamed;
             all.push((renamed, key, new.unwrap_or(value)));
