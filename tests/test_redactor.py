@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import copy
+import html
 import io
 import itertools
 import json
@@ -405,6 +406,27 @@ class TestVault:
             with pytest.raises(TypeError):
                 copying(Vault())
 
+    @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=6, max_size=12).filter(lambda s: s.strip() == s))
+    @example('a"b\\cX')
+    def test_across_levels_of_json(self, value: str) -> None:
+        """A model copies a placeholder from text into arguments, or out of a document into text."""
+        vault = Vault()
+        redactor = Redactor(known_values={"V": value}, placeholder=vault)
+
+        def within(text: str, levels: int) -> str:
+            return text if levels == 0 else json.dumps({"pw": within(text, levels - 1)})
+
+        for levels in (0, 1, 2):
+            hidden = redactor.redact(within(value, levels)).text
+            found = re.search(r"\[V:V[0-9a-f]{16}\]", hidden)
+            assume(found)  # a value may look like the JSON around it
+            assert found
+            for target in (0, 1, 2):
+                restored = vault.restore(within(found[0], target))
+                for _ in range(target):
+                    restored = json.loads(restored)["pw"]
+                assert restored == value
+
 
 class TestPlaceholders:
     def test_hash_depends_on_the_key_alone(self) -> None:
@@ -431,10 +453,13 @@ STYLES = {style: Redactor(placeholder=style) for style in ("label", "mask", "par
 
 
 class TestPolicy:
-    def test_known_values_in_their_encoded_forms(self) -> None:
-        secret = 'pa"ss wörd/42'
+    @pytest.mark.parametrize("secret", ['pa"ss wörd/42', "it's pa\"ss wörd/\\42&"])
+    def test_known_values_in_their_encoded_forms(self, secret: str) -> None:
         redactor = Redactor(known_values={"DB": secret})
-        forms = [secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], secret.encode().hex()]
+        once = json.dumps(secret)[1:-1]
+        forms = [json.dumps(once)[1:-1], once.replace("/", "\\/"), repr(secret)[1:-1], html.escape(secret)]
+        forms += [quote(quote(secret, safe=""), safe="")]
+        forms += [secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], secret.encode().hex()]
         forms += [quote(secret), quote(secret, safe=""), quote_plus(secret)]
         for form in forms:
             assert redactor.redact(f"x <{form}> y").text == "x <[DB:REDACTED]> y"

@@ -79,11 +79,36 @@ impl Known {
     }
 }
 
-/// A value as it is, JSON-escaped, percent-encoded, in hex and in base64 at each of the three places it can have in a
-/// longer text.
+/// A value as it is, JSON-escaped (once and twice, with `\/` too), as Python prints it, in HTML, percent-encoded (once
+/// and twice), in hex and in base64 at each of the three places it can have in a longer text.
 fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
-    forms.extend([json(value, false, false), json(value, true, false), json(value, true, true)]);
+    for (ascii, upper) in [(false, false), (true, false), (true, true)] {
+        let once = json(value, ascii, upper);
+        forms.push(json(&once, ascii, upper));
+        forms.push(each(&once, |b| (b == b'/').then_some("\\/")));
+        forms.push(once);
+    }
+    // In single quotes, as `repr()` writes a str or bytes that has double ones.
+    forms.push(each(&json(value, false, false), |b| (b == b'\'').then_some("\\'")));
+    forms.push(each(value, |b| match b {
+        b'\\' => Some("\\\\"),
+        b'\'' => Some("\\'"),
+        b'\n' => Some("\\n"),
+        b'\r' => Some("\\r"),
+        b'\t' => Some("\\t"),
+        _ => None,
+    }));
+    for apostrophe in ["&#39;", "&#x27;", "&apos;", "'"] {
+        forms.push(each(value, |b| match b {
+            b'&' => Some("&amp;"),
+            b'<' => Some("&lt;"),
+            b'>' => Some("&gt;"),
+            b'"' => Some("&quot;"),
+            b'\'' => Some(apostrophe),
+            _ => None,
+        }));
+    }
     for upper in [true, false] {
         let hex = |b: u8| if upper { format!("{b:02X}") } else { format!("{b:02x}") };
         // What is left as it is differs: nothing, the slashes of a path, or spaces written as a form does.
@@ -97,6 +122,7 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
                     _ => percent.extend(format!("%{}", hex(b)).into_bytes()),
                 }
             }
+            forms.push(each(&percent, |b| (b == b'%').then_some("%25")));
             forms.push(percent);
         }
         forms.push(value.iter().map(|&b| hex(b)).collect::<String>().into_bytes());
@@ -115,6 +141,17 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
         }
     }
     forms
+}
+
+/// `text` with other text for some of its bytes.
+fn each(text: &[u8], other: impl Fn(u8) -> Option<&'static str>) -> Vec<u8> {
+    text.iter().fold(vec![], |mut out, &b| {
+        match other(b) {
+            Some(other) => out.extend_from_slice(other.as_bytes()),
+            None => out.push(b),
+        }
+        out
+    })
 }
 
 /// The inside of a JSON string; `ascii` escapes what is beyond ASCII too, as many writers do.

@@ -24,13 +24,15 @@ pub enum Placeholder {
 const MASK: &[u8] = b"********";
 
 impl Placeholder {
-    /// Appends what replaces `value`. `digest` is its keyed hash, `public` the length of its public prefix.
+    /// Appends what replaces `value`. `digest` is its keyed hash, `public` the length of its public prefix, `strings` how
+    /// many strings of JSON it is in.
     pub(crate) fn write(
         &self,
         out: &mut Vec<u8>,
         label: &str,
         value: &[u8],
         public: usize,
+        strings: usize,
         digest: impl Fn() -> [u8; 8],
     ) {
         match self {
@@ -52,7 +54,7 @@ impl Placeholder {
                 out.push(b']');
             }
             Self::Vault(vault) => {
-                let id = vault.keep(value);
+                let id = vault.keep(value, strings);
                 out.push(b'[');
                 out.extend_from_slice(label.as_bytes());
                 out.extend_from_slice(b":V");

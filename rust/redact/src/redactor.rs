@@ -226,13 +226,20 @@ impl Redactor {
     /// The replacement for `value`, found by `rule`.
     pub fn placeholder(&self, rule: u16, value: &[u8]) -> Vec<u8> {
         let mut out = vec![];
-        self.write_placeholder(&mut out, rule, value, 0);
+        self.write_placeholder(&mut out, rule, value, 0, 0);
         out
     }
 
-    pub(crate) fn write_placeholder(&self, out: &mut Vec<u8>, rule: u16, value: &[u8], public: usize) {
+    pub(crate) fn write_placeholder(
+        &self,
+        out: &mut Vec<u8>,
+        rule: u16,
+        value: &[u8],
+        public: usize,
+        strings: usize,
+    ) {
         let label = &self.detector.rules()[usize::from(rule)].label;
-        self.placeholder.write(out, label, value, public, || self.hmac.of(value));
+        self.placeholder.write(out, label, value, public, strings, || self.hmac.of(value));
     }
 
     /// Keyed fingerprint of a value.

@@ -1,9 +1,11 @@
 //! Values that were replaced, kept in this process to be put back before a tool runs.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
+use ctxproto_text::JsonPath;
 use zeroize::Zeroizing;
 
 use crate::redactor::Hmac;
@@ -16,7 +18,14 @@ const LABEL_MAX: usize = 64;
 /// Keeps values by names that only this vault can make. Wiped on [`Vault::wipe`] and when dropped.
 pub struct Vault {
     names: Hmac,
-    values: Mutex<HashMap<[u8; ID], Zeroizing<Vec<u8>>>>,
+    values: Mutex<HashMap<[u8; ID], Value>>,
+}
+
+/// A value as it was written.
+struct Value {
+    text: Zeroizing<Vec<u8>>,
+    /// In how many strings of JSON it stood, each of which escapes it once more.
+    strings: usize,
 }
 
 impl fmt::Debug for Vault {
@@ -31,14 +40,20 @@ impl Vault {
         Self { names: Hmac::new(key), values: Mutex::default() }
     }
 
-    fn values(&self) -> std::sync::MutexGuard<'_, HashMap<[u8; ID], Zeroizing<Vec<u8>>>> {
+    fn values(&self) -> std::sync::MutexGuard<'_, HashMap<[u8; ID], Value>> {
         self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a value and returns its name; the same value has the same name.
-    pub(crate) fn keep(&self, value: &[u8]) -> [u8; ID] {
-        let id = self.names.of(value);
-        self.values().entry(id).or_insert_with(|| Zeroizing::new(value.to_vec()));
+    /// Keeps a value that stood in so many strings of JSON and returns its name; the same value has the same name.
+    pub(crate) fn keep(&self, value: &[u8], strings: usize) -> [u8; ID] {
+        // The same characters mean something else in another place only if they are or need escapes.
+        let strings = if is_plain(value) { 0 } else { strings };
+        let id = match strings {
+            0 => self.names.of(value),
+            _ => self.names.of(&[value, b"\0", &[strings as u8]].concat()),
+        };
+        let keep = || Value { text: Zeroizing::new(value.to_vec()), strings };
+        self.values().entry(id).or_insert_with(keep);
         id
     }
 
@@ -58,10 +73,13 @@ impl Vault {
     }
 
     /// `text` with every placeholder of this vault replaced by its value; placeholders it does not know stay.
+    ///
+    /// A value from a string of JSON that goes to other text, or into another string, is escaped as it must be there.
     pub fn restore(&self, text: &[u8]) -> Vec<u8> {
         let values = self.values();
         let mut out = Vec::with_capacity(text.len());
         let mut at = 0;
+        let (mut place, mut known) = (JsonPath::default(), 0);
         for open in memchr::memchr_iter(b'[', text) {
             if open < at {
                 continue;
@@ -70,13 +88,42 @@ impl Vault {
                 name(&text[open..]).and_then(|(id, len)| Some((values.get(&id)?, open + len)))
             {
                 out.extend_from_slice(&text[at..open]);
-                out.extend_from_slice(value);
+                if !is_plain(&value.text) {
+                    place.advance(&text[known..open]);
+                    known = open;
+                }
+                out.extend_from_slice(&value.within(place.strings()));
                 at = end;
             }
         }
         out.extend_from_slice(&text[at..]);
         out
     }
+}
+
+impl Value {
+    /// The value as it is written in so many strings of JSON.
+    fn within(&self, strings: usize) -> Cow<'_, [u8]> {
+        if self.strings == strings || is_plain(&self.text) {
+            return Cow::Borrowed(&self.text);
+        }
+        let Ok(text) = std::str::from_utf8(&self.text) else { return Cow::Borrowed(&self.text) };
+        let mut text = text.to_owned();
+        for _ in strings..self.strings {
+            // What is no inside of a string stays as it is.
+            text = serde_json::from_str(&format!("\"{text}\"")).unwrap_or(text);
+        }
+        for _ in self.strings..strings {
+            let quoted = serde_json::Value::String(text).to_string();
+            text = quoted[1..quoted.len() - 1].into();
+        }
+        Cow::Owned(text.into_bytes())
+    }
+}
+
+/// Whether a text is written the same in a string of JSON.
+fn is_plain(text: &[u8]) -> bool {
+    !text.iter().any(|b| matches!(b, b'"' | b'\\' | 0..b' '))
 }
 
 /// The name in a placeholder at the beginning of `text`, and the placeholder's length.
@@ -108,7 +155,7 @@ mod tests {
         let placeholder = |v: &Vault| {
             let mut out = vec![];
             out.extend(b"[TOKEN:V");
-            out.extend(v.keep(b"hunter2").iter().flat_map(|b| format!("{b:02x}").into_bytes()));
+            out.extend(v.keep(b"hunter2", 0).iter().flat_map(|b| format!("{b:02x}").into_bytes()));
             out.push(b']');
             out
         };

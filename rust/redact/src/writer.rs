@@ -88,7 +88,8 @@ impl Writer {
         if let Some(quote) = quote {
             out.extend_from_slice(quote);
         }
-        redactor.write_placeholder(out, m.rule, &text[m.start..m.end], m.public);
+        let strings = self.json.as_ref().map_or(0, JsonPath::strings);
+        redactor.write_placeholder(out, m.rule, &text[m.start..m.end], m.public, strings);
         if let Some(quote) = quote {
             out.extend_from_slice(quote);
         }

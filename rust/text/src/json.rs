@@ -264,6 +264,14 @@ impl JsonPath {
         }
     }
 
+    /// How many strings the next byte is in.
+    pub fn strings(&self) -> usize {
+        match self.state {
+            State::Text { .. } => self.nest.depth + 1,
+            _ => 0,
+        }
+    }
+
     /// The part of `text[start..end]` that can be replaced without harm to the document: it ends where the string or
     /// the number does that it begins in, and cuts no escape. The place is that of `start`.
     pub fn within(&self, text: &[u8], start: usize, end: usize) -> Range<usize> {
