@@ -525,14 +525,15 @@ class TestJson:
     @pytest.mark.parametrize("name", ["DB_PASSWORD", "api_token"])
     def test_names_beside_and_around_values(self, name: str) -> None:
         secret = "Zx81kQ" + "pLm2vv"
-        for value in [
+        values: list[Any] = [
             {"name": name, "value": secret},
             {"value": secret, "name": name},
             {"Key": name, "Value": secret},
             {"env": [{"name": "HOME", "value": "/root"}, {"name": name, "value": secret}]},
             {name: {"value": secret}},
             {"db": {name: {"S": secret}}},
-        ]:
+        ]
+        for value in values:
             assert secret not in repr(REDACTOR.redact_json(value).value)
             assert secret not in REDACTOR.redact(json.dumps(value)).text
         near = {"env": [{"name": "REGION", "value": secret}], "value": {"name": name}, "value2": secret}
