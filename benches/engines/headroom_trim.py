@@ -1,0 +1,70 @@
+"""headroom: `compress` on a conversation with the tool's result in it, and the question where there is one.
+
+It knows no budget of tokens. `compress` is what it makes by its defaults; what is longer than the budget is cut to half
+of it from each end, since else nothing would count. `fitted` turns the one thing it has to turn, the number of lines its
+compressor of logs leaves, until the text just fits, and is `compress` where that leaves nothing. Its model for prose is
+off: it must be fetched over the network, and is for prose.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import version
+
+from ends import Ends
+from protocol import serve
+
+os.environ |= {"HEADROOM_TELEMETRY": "off", "HF_HUB_OFFLINE": "1"}
+CALL = {"id": "call", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+
+
+class Headroom(Ends):
+    takes_questions = True
+
+    def setup(self) -> None:
+        super().setup()
+        from headroom import compress
+        from headroom.transforms.log_compressor import LogCompressor, LogCompressorConfig
+
+        self.compress, self.logs, self.config = compress, LogCompressor, LogCompressorConfig
+
+    def version(self) -> str:
+        return f"headroom-ai {version('headroom-ai')}, {self.way}"
+
+    def trim(self, text: str, budget: int, question: str | None) -> str:
+        question = f"What is {question}?" if question else "What went wrong, and how did it end?"
+        if self.way == "fitted" and (lines := self.fitted(text, budget, question)):
+            return lines
+        made = self.compress(
+            [
+                {"role": "user", "content": question},
+                {"role": "assistant", "content": None, "tool_calls": [CALL]},
+                {"role": "tool", "tool_call_id": "call", "content": text},
+            ],
+            model="gpt-4o",
+            protect_recent=0,
+            kompress_model="disabled",
+        )
+        short: str = made.messages[-1]["content"]
+        return short if self.tokenizer.count(short) <= budget else self.both(short, budget)
+
+    def fitted(self, text: str, budget: int, question: str) -> str:
+        """The most lines that fit, where it takes the text for lines."""
+        if text[:1] in "{[":
+            return ""
+        best = ""
+        low, high = 1, 1024
+        while low <= high:
+            most = (low + high) // 2
+            config = self.config(max_total_lines=most, max_errors=most, max_warnings=most, max_stack_traces=most)
+            short = self.logs(config).compress(text, context=question).compressed
+            if self.tokenizer.count(short) <= budget:
+                best, low = max(best, short, key=len), most + 1
+            else:
+                high = most - 1
+        return best
+
+
+if __name__ == "__main__":
+    serve(Headroom)
