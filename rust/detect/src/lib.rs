@@ -50,5 +50,6 @@ mod view;
 mod window;
 
 pub use detector::{Detector, Match, Part, settle};
+pub use lexicon::Lexicon;
 pub use policy::{Allow, Pii, Policy, PolicyError};
 pub use rule::RuleInfo;

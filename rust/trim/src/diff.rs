@@ -88,11 +88,14 @@ pub(crate) fn trim(source: &Source<'_>) -> Option<Result<Made, TrimError>> {
     let mut sieve = Sieve::new(source.plan.budget);
     let mut place = Place::default();
     lines::each(piece, |_, line: Line<'_>| {
-        let tier = place.tier(&line.head.text);
+        let mut tier = place.tier(&line.head.text);
+        if source.plan.patterns.asks_for(line.head.text.trim_ascii_end()) {
+            tier = Tier::Asked;
+        }
         sieve.shelve(tier, line);
     });
     let sorted = sieve.finish();
     let style = Style { fold: false, ..PLAIN };
     let rows = source.size.lines;
-    Some(source.fit("diff").run(|room| lines::draft(&sorted, rows, room, &*source.plan.counter, &style)))
+    Some(source.fit("diff").run(lines::drafts(&sorted, rows, &*source.plan.counter, &style)))
 }
