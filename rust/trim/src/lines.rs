@@ -127,6 +127,8 @@ pub(crate) struct Style {
 /// Marks as plain text has them.
 pub(crate) const PLAIN: Style = Style { mark: |lines| format!("{}\n", mark(lines, 0)), fold: true };
 
+/// The tokens of a line that is not yet a long one.
+const LINE: usize = 160;
 /// How many lines that do not fit are passed over for shorter ones that matter as much.
 const PASSED: usize = 16;
 
@@ -152,8 +154,9 @@ pub(crate) fn drafts<'s>(
             if full.is_some_and(|(full, passed)| full != tier || passed == PASSED) {
                 break;
             }
-            let most = if tier <= Tier::Last { 4 } else { 8 };
-            let (shown, tokens) = costs.shorten(line, room / rows.clamp(1, most));
+            // A long line leaves room for others, and is whole unless it is very long.
+            let share = (room / 8).max(LINE).min(room / rows.clamp(1, 3));
+            let (shown, tokens) = costs.shorten(line, share);
             let folds = style.fold && sorted.kinds.get(&line.kind).is_some_and(|&n| n > 1);
             let beside = usize::from(ends.contains(&line.row))
                 + usize::from(chosen.contains_key(&(line.row + line.lines)));

@@ -3,7 +3,7 @@
 //! Lines fall into tiers. Of each tier the first ones and the last ones stay, as many as could ever be shown: that is
 //! why a text that arrives in pieces gives the result of the whole, in memory that does not grow.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::piece::Piece;
@@ -83,6 +83,8 @@ pub(crate) struct Sieve<'t> {
     around: usize,
     indented: usize,
     kinds: HashMap<u64, usize, BuildHasherDefault<Same>>,
+    /// The kinds of lines that were asked for.
+    asked: HashSet<u64, BuildHasherDefault<Same>>,
     /// How many kinds of lines that matter there were, by what they are without one of their words.
     families: HashMap<u64, u8, BuildHasherDefault<Same>>,
 }
@@ -113,6 +115,7 @@ impl<'t> Sieve<'t> {
             around: 0,
             indented: 0,
             kinds: HashMap::default(),
+            asked: HashSet::default(),
             families: HashMap::default(),
         }
     }
@@ -161,13 +164,14 @@ impl<'t> Sieve<'t> {
     fn settle(&mut self, tier: Tier, line: Line<'t>) {
         let room = self.kinds.len() < KINDS;
         let count = self.kinds.get_mut(&line.kind);
-        let seen = count.is_some();
+        // What was asked for is compared with what was asked for: it may look like any line.
+        let seen = if tier == Tier::Asked { !self.asked.insert(line.kind) } else { count.is_some() };
         match count {
             Some(count) => *count += 1,
             None if room => drop(self.kinds.insert(line.kind, 1)),
             None => {}
         }
-        let again = seen || tier != Tier::Asked && tier.is_told() && self.is_one_of_many(&line);
+        let again = seen || tier.is_told() && self.is_one_of_many(&line);
         self.shelve(if again { tier.again() } else { tier }, line);
     }
 

@@ -15,12 +15,13 @@ pub(crate) enum Tier {
     Outcome,
     /// Errors.
     Error,
+    /// More lines like one that was asked for.
+    AskedAgain,
     /// Indented lines under those: a stack, a note.
     Under,
     /// What else stands around them.
     Near,
-    /// More lines like one that was asked for, an outcome or an error.
-    AskedAgain,
+    /// More lines like an outcome or an error.
     ErrorAgain,
     Warning,
     Plain,
@@ -35,9 +36,9 @@ impl Tier {
         Self::Last,
         Self::Outcome,
         Self::Error,
+        Self::AskedAgain,
         Self::Under,
         Self::Near,
-        Self::AskedAgain,
         Self::ErrorAgain,
         Self::Warning,
         Self::Plain,
@@ -56,9 +57,9 @@ impl Tier {
         }
     }
 
-    /// Whether a sign in the line gives it this tier.
+    /// Whether it is a sign in the line that gives it this tier.
     pub(crate) fn is_told(self) -> bool {
-        self.has_context() || self == Self::Warning
+        matches!(self, Self::Outcome | Self::Error | Self::Warning)
     }
 
     /// Whether what stands around such a line is worth keeping.
@@ -290,9 +291,12 @@ fn is_denied(text: &[u8], start: usize, end: usize) -> bool {
         && (zero || none.iter().any(|n| value.starts_with(n)))
 }
 
-/// Whether a number is told: `exit code 1`, `exited with 137`, `returncode=0`, `Total: 12`.
+/// Whether a number is told: `exit code 1`, `exited with 137`, `returncode=0`, `Total: 12`, `12 lines total`.
 fn tells_number(line: &[u8], start: usize, end: usize) -> bool {
-    line[start..end].ends_with(b":") || line[end..line.len().min(end + 24)].iter().any(u8::is_ascii_digit)
+    let near = &line[end..line.len().min(end + 24)];
+    let total = line[start..end].eq_ignore_ascii_case(b"total")
+        && line[start.saturating_sub(16)..start].iter().any(u8::is_ascii_digit);
+    line[start..end].ends_with(b":") || total || near.iter().any(u8::is_ascii_digit)
 }
 
 /// What a line looks like but for its numbers: lines of one kind have one key. From its first digit on, a word is a
