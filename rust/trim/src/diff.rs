@@ -70,7 +70,11 @@ fn hunk(line: &[u8]) -> Option<(usize, usize)> {
 
 /// Whether a text is a diff: a hunk with the header of its file before it, among the first lines.
 fn is_diff(text: &[u8]) -> bool {
-    let mut lines = text.split(|&b| b == b'\n').take(200);
+    let end = memchr::memchr_iter(b'\n', text).nth(200).unwrap_or(text.len());
+    if memchr::memmem::find(&text[..end], b"+++ ").is_none() {
+        return false;
+    }
+    let mut lines = text[..end].split(|&b| b == b'\n');
     let mut before: &[u8] = b"";
     lines.any(|line| {
         let found = before.starts_with(b"+++ ") && hunk(line).is_some();

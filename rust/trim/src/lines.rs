@@ -92,7 +92,8 @@ impl Costs<'_> {
             return Some(tokens).filter(|&tokens| tokens <= room);
         }
         let text = &line.head.text;
-        if text.len() > room && self.counter.limit(text, room) < text.len() {
+        // Few texts have so many bytes a token: a look at the beginning is less work than a count.
+        if text.len() / 8 > room && self.counter.limit(text, room) < text.len() {
             return None;
         }
         let tokens = self.counter.count(text);

@@ -39,15 +39,16 @@ impl Form {
             return Some(Self::Markdown);
         }
         [b'\t', b',', b';', b'|'].into_iter().map(Self::Separated).find(|form| {
+            let header = form.records(text).next();
+            if header.is_none_or(|h| form.columns(&text[h.clone()]) < 2 || !form.names(&text[h])) {
+                return false;
+            }
             let records: Vec<_> = form.records(text).take(PROBE + 1).collect();
             // The last one may be cut short, or a blank line.
             let full = &records[..records.len() - usize::from(records.len() > 3)];
             let columns = form.columns(&text[full[0].clone()]);
             let alike = full.iter().filter(|r| form.columns(&text[(**r).clone()]) == columns).count();
-            full.len() >= 3
-                && columns >= 2
-                && alike * 10 >= full.len() * 9
-                && form.names(&text[full[0].clone()])
+            full.len() >= 3 && alike * 10 >= full.len() * 9
         })
     }
 
