@@ -285,7 +285,7 @@ impl Source<'_> {
         let mut sieve = Sieve::new(self.plan.budget);
         // Signs are looked for in all lines at once, which is faster than in one after another.
         let mut signs = vec![];
-        signs::each(&self.piece().text, |at, tier| signs.push((at, tier)));
+        signs::best(&self.piece().text, |at, tier| signs.push((at, tier)));
         let mut signs = signs.into_iter().peekable();
         lines::each(self.piece(), |range, line| {
             let mut sign = None;

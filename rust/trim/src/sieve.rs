@@ -38,6 +38,8 @@ const INDENTED: usize = 40;
 const FINAL: usize = 3;
 /// So many kinds of lines that differ in one word are shown as kinds of their own.
 const FAMILY: u8 = 3;
+/// As many kinds as a text of some tens of kilobytes has: room for them from the start.
+const FEW: usize = 448;
 /// How many kinds of lines are told apart.
 const KINDS: usize = 1 << 16;
 /// The most bytes that a token is thought to stand for.
@@ -114,9 +116,9 @@ impl<'t> Sieve<'t> {
             waiting: VecDeque::new(),
             around: 0,
             indented: 0,
-            kinds: HashMap::default(),
+            kinds: HashMap::with_capacity_and_hasher(FEW, BuildHasherDefault::default()),
             asked: HashSet::default(),
-            families: HashMap::default(),
+            families: HashMap::with_capacity_and_hasher(FEW, BuildHasherDefault::default()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What makes a line matter: the words that failures, outcomes and warnings are told in.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use ctxproto_redact::detect::Lexicon;
@@ -212,19 +213,42 @@ static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
 pub(crate) fn each(text: &[u8], mut found: impl FnMut(usize, Tier)) {
     let signs = &*SIGNS;
     signs.lexicon.each(text, |start, word| {
-        let (kind, tier, len) = signs.words[usize::from(word)];
-        let end = start + len;
-        // Most of what looks like a sign is a part of another word.
-        if kind != As::Anywhere && !begins_word(text, start) {
-            return;
-        }
-        let from = start - text[..start].iter().rev().take(AROUND).take_while(|&&b| b != b'\n').count();
-        let to = text.len().min(end + AROUND);
-        let to = memchr::memchr(b'\n', &text[end..to]).map_or(to, |i| end + i);
-        if says(&text[from..to], start - from, end - from, kind, tier) {
-            found(start, tier);
+        let word = signs.words[usize::from(word)];
+        if stands(text, start, word) {
+            found(start, word.1);
         }
     });
+}
+
+/// Calls `found` with signs of each line, the best of them among those; what can be no better is not looked at.
+pub(crate) fn best(text: &[u8], mut found: impl FnMut(usize, Tier)) {
+    let signs = &*SIGNS;
+    let (mut end, mut best) = (0, Tier::Blank);
+    signs.lexicon.each(text, |start, word| {
+        let word = signs.words[usize::from(word)];
+        if start < end && word.1 >= best || !stands(text, start, word) {
+            return;
+        }
+        if start >= end {
+            end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |i| start + i);
+        }
+        best = word.1;
+        found(start, best);
+    });
+}
+
+/// Whether a word is a sign where it stands.
+fn stands(text: &[u8], start: usize, (kind, tier, len): (As, Tier, usize)) -> bool {
+    // Most of what looks like a sign is a part of another word.
+    if kind != As::Anywhere && !begins_word(text, start) {
+        return false;
+    }
+    let end = start + len;
+    let from = start - start.min(AROUND);
+    let from = memchr::memrchr(b'\n', &text[from..start]).map_or(from, |i| from + i + 1);
+    let to = text.len().min(end + AROUND);
+    let to = memchr::memchr(b'\n', &text[end..to]).map_or(to, |i| end + i);
+    says(&text[from..to], start - from, end - from, kind, tier)
 }
 
 /// How much of a line around a sign tells what it means.
@@ -300,57 +324,78 @@ fn tells_number(line: &[u8], start: usize, end: usize) -> bool {
 }
 
 /// What a line looks like but for its numbers: lines of one kind have one key. From its first digit on, a word is a
-/// number. Eight bytes are taken at a time, from the end of the last number on.
+/// number. Where numbers begin and end is told by masks of 64 bytes, what is between them is mixed by eight.
 pub(crate) fn kind(line: &[u8]) -> u64 {
-    const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
     const NUMBER: u64 = 0x5BF0_3635;
-    let mut key = 0u64;
-    let mut mix = |word: u64| key = (key ^ word).wrapping_mul(MIX).rotate_left(29);
-    let mut at = 0;
-    while at < line.len() {
-        let word = eight(line, at);
-        let plain = first_digit(word).min(line.len() - at);
-        if plain == 8 {
-            mix(word);
-            at += 8;
-            continue;
-        }
-        if plain > 0 {
-            mix(word & ((1 << (plain * 8)) - 1) | (plain as u64) << 56);
-        }
-        at += plain;
-        let from = at;
-        loop {
-            let run = alphanumeric(eight(line, at));
-            at += run;
-            if run < 8 {
-                break;
+    let mut key = 0;
+    // Where the text after the last number begins; whether a number goes on.
+    let mut start = 0;
+    let mut inside = false;
+    for base in (0..line.len()).step_by(64) {
+        let (digits, words) = masks(line, base);
+        // A sum carries from a digit to the end of its word.
+        let first = digits | (u64::from(inside) & words);
+        let numbers = words & !words.wrapping_add(first) | first;
+        let mut edges = numbers ^ (numbers << 1 | u64::from(inside));
+        while edges != 0 {
+            let at = base + edges.trailing_zeros() as usize;
+            edges &= edges - 1;
+            if !inside {
+                key = mix(text(key, line, start..at), NUMBER);
             }
-        }
-        if at > from {
-            mix(NUMBER);
+            (start, inside) = (at, !inside);
         }
     }
-    key
+    if inside { key } else { text(key, line, start..line.len()) }
+}
+
+fn mix(key: u64, word: u64) -> u64 {
+    (key ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
+}
+
+/// Mixes in what stands between two numbers.
+fn text(mut key: u64, line: &[u8], range: Range<usize>) -> u64 {
+    let mut at = range.start;
+    while range.end - at >= 8 {
+        key = mix(key, eight(line, at));
+        at += 8;
+    }
+    let rest = range.end - at;
+    if rest > 0 { mix(key, eight(line, at) & ((1 << (rest * 8)) - 1) | (rest as u64) << 56) } else { key }
+}
+
+/// Which of the 64 bytes from `base` on are digits, and which digits or letters.
+fn masks(line: &[u8], base: usize) -> (u64, u64) {
+    let (mut numbers, mut words) = (0, 0);
+    for i in 0..(line.len() - base).div_ceil(8).min(8) {
+        let word = eight(line, base + i * 8);
+        let digits = digits(word);
+        // One bit a byte: the upper ones, moved together.
+        let bits = |upper: u64| (upper >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        numbers |= bits(digits) << (i * 8);
+        words |= bits(digits | letters(word)) << (i * 8);
+    }
+    (numbers, words)
 }
 
 /// What a line is without each of its words: lines that differ in one word only have one of these in common. Numbers
 /// are told apart as [`kind`] does it. Of a line of many words the first ones are looked at.
 pub(crate) fn without_each(line: &[u8]) -> impl Iterator<Item = u64> {
     const WORDS: usize = 24;
-    let mut words = [0u64; WORDS];
+    let mut words = [(0u64, 0u64); WORDS];
     let mut all = 0u64;
     let mut n = 0;
-    for word in line.split(|&b| b == b' ').filter(|word| !word.is_empty()) {
+    for (place, word) in line.split(|&b| b == b' ').filter(|word| !word.is_empty()).enumerate() {
         // By its place, so that the sum knows the order.
-        let word = (kind(word) ^ n as u64).wrapping_mul(0xD6E8_FEB8_6659_FD93).rotate_left(32);
-        if n < WORDS {
-            words[n] = word;
+        let key = mix(kind(word), place as u64);
+        all = all.wrapping_add(key);
+        // Numbers do not make a kind, so leaving one out makes no other.
+        if n < WORDS && !word.iter().any(u8::is_ascii_digit) {
+            words[n] = (key, place as u64);
+            n += 1;
         }
-        all = all.wrapping_add(word);
-        n += 1;
     }
-    words.into_iter().take(n).enumerate().map(move |(at, word)| all.wrapping_sub(word) ^ at as u64)
+    words.into_iter().take(n).map(move |(key, place)| all.wrapping_sub(key) ^ place)
 }
 
 /// Eight bytes from `at` on, with zeros where the line has ended.
@@ -375,23 +420,18 @@ fn digits(word: u64) -> u64 {
     !(((apart & !UPPER) + EACH * 0x76) | apart) & UPPER
 }
 
-/// Which of eight bytes is the first that is a digit; 8 if none is.
-fn first_digit(word: u64) -> usize {
-    digits(word).trailing_zeros() as usize / 8
-}
-
-/// How many of eight bytes are digits and letters of ASCII, from the first on.
-fn alphanumeric(word: u64) -> usize {
-    // Letters of either case are 1 to 26.
+/// Which of eight bytes are letters of ASCII, in their upper bits.
+fn letters(word: u64) -> u64 {
+    // Those of either case are 1 to 26.
     let apart = (word | (EACH * 0x20)) ^ (EACH * 0x60);
     let low = apart & !UPPER;
-    let letters = !((low + EACH * (0x80 - 27)) | apart) & (low + EACH * 0x7F) & UPPER;
-    ((digits(word) | letters) ^ UPPER).trailing_zeros() as usize / 8
+    !((low + EACH * (0x80 - 27)) | apart) & (low + EACH * 0x7F) & UPPER
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn what_matters() {
@@ -452,9 +492,37 @@ mod tests {
             }
         }
         for b in 0..=u8::MAX {
-            let word = u64::from_le_bytes([b'a', b'Z', b'0', b'9', b, b'z', b'A', b'_']);
-            assert_eq!(alphanumeric(word), if b.is_ascii_alphanumeric() { 7 } else { 4 }, "{b}");
+            let word = u64::from_le_bytes([b; 8]);
+            assert_eq!(digits(word), if b.is_ascii_digit() { UPPER } else { 0 }, "{b}");
+            assert_eq!(letters(word), if b.is_ascii_alphabetic() { UPPER } else { 0 }, "{b}");
         }
-        assert_eq!((first_digit(u64::from_le_bytes(*b"abc/:9xx")), first_digit(u64::MAX)), (5, 8));
+    }
+
+    /// The slow way: every number written as one sign.
+    fn without_numbers(line: &[u8]) -> Vec<u8> {
+        let mut out = vec![];
+        let mut inside = false;
+        for &b in line {
+            let number = b.is_ascii_digit() || inside && b.is_ascii_alphabetic();
+            if !number {
+                out.push(b);
+            } else if !inside {
+                out.extend(b"<number>");
+            }
+            inside = number;
+        }
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn kinds_are_lines_without_numbers(parts in prop::collection::vec("[a-c]{0,9}|[0-9]{1,70}[a-z]{0,3}|[ .:é]|[a-z ]{0,70}", 0..12), other in "[0-9a-b]{1,66}") {
+            let line = parts.concat();
+            let longer = line.replace('1', &format!("1{other}"));
+            for (a, b) in [(&line, &longer), (&line, &other), (&line, &line.replace('a', "b"))] {
+                let (a, b) = (a.as_bytes(), b.as_bytes());
+                prop_assert_eq!(kind(a) == kind(b), without_numbers(a) == without_numbers(b));
+            }
+        }
     }
 }
