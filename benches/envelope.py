@@ -1,9 +1,10 @@
 """A raw tool result to a message, beside the design this project began with: `python benches/envelope.py`.
 
-That design is an envelope of regular expressions, each run over the whole text twice, and a count of tokens by
-tiktoken. Restated here with what it must do for a fair comparison and no more: keep to a budget of tokens (it cut at
-so many words, which is no budget), find the eight kinds of secrets it names, replace them, return the message. The
-order in which ctxproto works, redaction before the cut, is the safe one; the cheap order is measured as well.
+That design is an envelope of regular expressions, each run over the whole text twice, and a count of tokens
+by tiktoken. Restated here with what it must do for a fair comparison and no more: keep to a budget of
+tokens (it cut at so many words, which is no budget), find the eight kinds of secrets it names, replace
+them, return the message. The order in which ctxproto works, redaction before the cut, is the safe one; the
+cheap order is measured as well, and both must be slower than ctxproto with the same strategy by `MUST`.
 """
 
 from __future__ import annotations
@@ -18,12 +19,16 @@ from importlib.util import find_spec
 from typing import Any
 
 from ctxproto import ToolResultEnvelope
+
 from tokens import CORPORA, o200k_ranks, tiktoken_of
 
 BUDGET = 1500
 SIZE = 80_000
 MUST = 100
-PATTERNS = [(re.compile(pattern, re.IGNORECASE), label) for pattern, label in ToolResultEnvelope.DEFAULT_SECRET_PATTERNS]
+PATTERNS = [
+    (re.compile(pattern, re.IGNORECASE), label)
+    for pattern, label in ToolResultEnvelope.DEFAULT_SECRET_PATTERNS
+]
 
 
 class Plain:
@@ -67,9 +72,10 @@ def main() -> int:
         print(f"envelope: skipped, needs logs under {CORPORA} and tiktoken", file=sys.stderr)
         return 0
     encoding = tiktoken_of(o200k_ranks())
-    print("| 80 KB of log to 1,500 tokens | plain, redacted first, us | plain, cut first, us |", end="")
-    print(" ctxproto `first_n`, us | `auto`, us | plain over `first_n` | over `auto` |")
-    print("| --- |" + " ---: |" * 6)
+    columns = ["plain, safe order", "plain, cheap order", "ctxproto `first_n`", "ctxproto `auto`"]
+    ratios = ["safe / `first_n`", "cheap / `first_n`", "safe / `auto`"]
+    print("| 80 KB of log to 1,500 tokens, us | " + " | ".join([*columns, *ratios]) + " |")
+    print("| --- |" + " ---: |" * (len(columns) + len(ratios)))
     least = float("inf")
     for path in logs:
         log = path.read_bytes().decode("utf-8", "replace")[:SIZE]
@@ -84,10 +90,12 @@ def main() -> int:
         cheap = microseconds(lambda: plain().trim().redact_secrets().message(), 5)
         first = microseconds(lambda: ours("first_n"), 51)
         auto = microseconds(lambda: ours("auto"), 51)
-        least = min(least, safe / first)
-        print(f"| {path.stem} | {safe:,.0f} | {cheap:,.0f} | {first:.0f} | {auto:.0f} | {safe / first:.0f}x | {safe / auto:.0f}x |")
+        times = [safe / first, cheap / first, safe / auto]
+        least = min(least, *times[:2])
+        cells = [f"{taken:,.0f}" for taken in (safe, cheap, first, auto)]
+        print(f"| {path.stem} | " + " | ".join([*cells, *(f"{ratio:.0f}x" for ratio in times)]) + " |")
     verdict = "met" if least >= MUST else "NOT MET"
-    print(f"\nThe same strategy, the same order: at least {least:.0f}x (must be {MUST}x: {verdict}).")
+    print(f"\nWith the same strategy at least {least:.0f}x (must be {MUST}x: {verdict}).")
     return least < MUST
 
 

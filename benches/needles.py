@@ -1,8 +1,8 @@
 """How much of what matters in a text survives at N tokens: `python benches/needles.py [--help]`.
 
-Needles are taken from real texts by rules of their own, which know nothing of any engine. An engine gets a text and a
-budget, and for a number that a question asks for also the words beside it. A needle is kept when it stands in what
-comes back; what takes more tokens than the budget counts as nothing kept.
+Needles are taken from real texts by rules of their own, which know nothing of any engine. An engine gets a
+text and a budget, and for a number that a question asks for also the words beside it. A needle is kept when
+it stands in what comes back; what takes more tokens than the budget counts as nothing kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import re
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -27,6 +27,7 @@ from statistics import mean, median
 from typing import Any
 
 from ctxproto import Tokenizer
+
 from harness import BENCHES, EngineError, EngineProcess, EngineSpec, trimmers
 from run import README, cpu, markdown, number, say
 
@@ -35,11 +36,12 @@ BUDGETS = (250, 500, 1000, 1500, 4000)
 SIZE = 80_000
 SLICES = 3
 NUMBERS = 8
+CORPORA_NAMES = ("logs", "agents", "artifacts")
 KINDS = ("error", "outcome", "last", "number")
 BEGIN, END = "<!-- needles:begin -->", "<!-- needles:end -->"
 
 
-# ---- texts ---------------------------------------------------------------------------------------------------------
+# ---- texts -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def _results() -> Iterator[tuple[str, str]]:
 def _artifacts(path: Path) -> Iterator[Text]:
     """A database behind tools, in the forms that tools answer in."""
     rows = json.loads(path.read_text())
-    forms = {
+    forms: dict[str, Callable[[list[str]], str]] = {
         "indented": lambda keys: json.dumps({key: rows[key] for key in keys}, indent=4),
         "array": lambda keys: json.dumps([rows[key] for key in keys]),
         "lines": lambda keys: "".join(json.dumps(rows[key]) + "\n" for key in keys),
@@ -115,7 +117,9 @@ def _table(rows: list[dict[str, Any]]) -> str:
     flat = [dict(_flat(row, "")) for row in rows]
     header = [name for name in flat[0] if all(name in row for row in flat)]
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([header, *([row[name] for name in header] for row in flat)])
+    csv.writer(out, lineterminator="\n").writerows(
+        [header, *([row[name] for name in header] for row in flat)]
+    )
     return out.getvalue()
 
 
@@ -130,7 +134,7 @@ def _flat(value: Any, name: str) -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-# ---- needles -------------------------------------------------------------------------------------------------------
+# ---- needles ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -142,8 +146,8 @@ class Needle:
     question: str | None = None
 
 
-# What an operator greps for: names of severities (syslog's and those of loggers), names of exceptions, and the words
-# that say that something did not go as it should.
+# What an operator greps for: names of severities (syslog's and those of loggers), names of exceptions, and
+# the words that say that something did not go as it should.
 ERROR = re.compile(
     r"""
     (?<![\w-])(?:error|err|fatal|crit|critical|severe|emerg|alert|panic|traceback|exception)(?:s|\b)
@@ -151,7 +155,8 @@ ERROR = re.compile(
     | \bfail(?:s|ed|ing|ure|ures)?\b
     | \b(?:denied|refused|rejected|forbidden|unauthori[sz]ed|invalid|illegal|corrupt(?:ed|ion)?|unreachable)\b
     | \b(?:abort(?:ed|ing)?|killed|crash(?:ed)?|deadlock|overflow|segfault|segmentation\ fault|core\ dumped)\b
-    | \btim(?:ed|e)[ -]?out\b | \b(?:can|could)(?:\ ?not|n't)\b | \bunable\ to\b | \bno\ such\b | \bnot\ found\b
+    | \btim(?:ed|e)[ -]?out\b | \b(?:can|could)(?:\ ?not|n't)\b | \bunable\ to\b | \bno\ such\b
+    | \bnot\ found\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -159,7 +164,9 @@ NONE = re.compile(r"(?:\b0|\bno|\bwithout(?: any)?)\s+$", re.IGNORECASE)
 OUTCOME = re.compile(
     r"""
     \bexit(?:ed|s)?\b.{0,20}?\b\d+ | \breturn\ ?code\W+\d+
-    | \b\d+\ (?:passed|failed|skipped|errors?|warnings?|tests?|matches|results|rows|files?\ changed|lines\ total)\b
+    | \b\d+\ (?:passed|failed|skipped|errors|warnings|tests|matches|results|rows|files\ changed)\b
+    | \b\d+\ lines\ total\b
+    | (?<!\S)1\ (?-i:error|warning|test|match|file\ changed)\b
     | \b(?:total|totals|summary|count|elapsed|finished\ in)\b\W.{0,20}?\d
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -177,7 +184,7 @@ def needles(text: Text) -> list[Needle]:
     draw = random.Random(hashlib.sha256(text.name.encode()).digest())
     if not text.documents:
         return [*_line_needles(text.body), *_numbers(_beside(text.body), draw)]
-    found = []
+    found: list[Member] = []
     for document in text.documents:
         found += _members(document, ("",))
     return [*_json_needles(found), *_numbers(_json_numbers(found), draw)]
@@ -189,11 +196,14 @@ def has_error(line: str) -> re.Match[str] | None:
 
 
 def alike(lines: list[str]) -> list[str]:
-    """What each line looks like but for its values, as parsers of logs tell their kinds: words that hold digits are
-    values, and so is a word of which there are five or more in lines that are else the same."""
-    masked = [WORD.sub("#", line).split() for line in lines]
+    """What each line looks like but for its values, as parsers of logs tell their kinds.
+
+    Words that hold digits are values, and so is a word of which there are five or more in lines that are else
+    the same.
+    """
+    masked = [tuple(WORD.sub("#", line).split()) for line in lines]
     others: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for words in set(map(tuple, masked)):
+    for words in set(masked):
         for at, word in enumerate(words):
             others[(*words[:at], "*", *words[at + 1 :])].add(word)
     kinds = []
@@ -330,7 +340,7 @@ class Result:
         return False
 
 
-# ---- the run -------------------------------------------------------------------------------------------------------
+# ---- the run ---------------------------------------------------------------------------------------------
 
 
 @cache
@@ -373,11 +383,14 @@ def score(engine: EngineProcess, text: Text, number_: int, budget: int, wanted: 
     return made
 
 
-def ceiling(text: Text, budget: int, wanted: list[Needle]) -> Score:
-    """What fits when one knows the needles: the shortest first, and nothing else. No trimmer can do better."""
+def ceiling(budget: int, wanted: list[Needle]) -> Score:
+    """What fits when one knows the needles: the shortest first, and nothing else. Nothing can do better."""
     made = Score(defaultdict(list), 0, [])
     costs = sorted(
-        ((min(tokenizer().count(form + "\n") for form in needle.forms[:20]), i) for i, needle in enumerate(wanted))
+        (
+            (min(tokenizer().count(form + "\n") for form in needle.forms[:20]), i)
+            for i, needle in enumerate(wanted)
+        )
     )
     fits, left = set(), budget
     for cost, i in costs:
@@ -415,7 +428,7 @@ def run(engines: dict[str, EngineProcess], chosen: list[Text], budgets: tuple[in
     for budget in budgets:
         for text in chosen:
             if text.name in scores[budget][next(iter(engines))]:
-                scores[budget]["ceiling"][text.name] = ceiling(text, budget, wanted[text.name])
+                scores[budget]["ceiling"][text.name] = ceiling(budget, wanted[text.name])
     return scores
 
 
@@ -452,8 +465,8 @@ def details(by_engine: dict[str, dict[str, Score]], corpora: dict[str, str]) -> 
     rows = []
     for engine, made in by_engine.items():
         cells = [percent(shares(made, hard, (kind,))) for kind in KINDS]
-        for corpus in ("logs", "agents", "artifacts"):
-            cells.append(percent(shares(made, {n for n in hard if corpora[n] == corpus})))
+        for corpus in CORPORA_NAMES:
+            cells += [percent(shares(made, {n for n in hard if corpora[n] == corpus}))]
         seconds = [taken for name in made for taken in made[name].seconds]
         rows.append([
             engine, *cells, percent(shares(made, hard)), percent(shares(made, apart)),
@@ -461,7 +474,7 @@ def details(by_engine: dict[str, dict[str, Score]], corpora: dict[str, str]) -> 
             number(median(seconds) * 1e3) if seconds else "–",
         ])  # fmt: skip
     header = [
-        "engine", *KINDS, "logs", "agents", "artifacts", "all", f"{len(apart)} easy texts", "tokens", "over", "ms",
+        "engine", *KINDS, *CORPORA_NAMES, "all", f"{len(apart)} easy texts", "tokens", "over", "ms",
     ]  # fmt: skip
     return markdown(header, rows)
 
@@ -470,13 +483,16 @@ def losses(by_engine: dict[str, dict[str, Score]], engine: str, wanted: dict[str
     """What an engine lost, text by text."""
     lines = []
     for name, made in sorted(by_engine[engine].items(), key=lambda item: item[1].share() or 0):
-        lines.append(f"== {name}: {made.share():.0%}, ceiling {by_engine['ceiling'][name].share():.0%}, {made.tokens} tokens")
+        best = by_engine["ceiling"][name].share()
+        lines.append(f"== {name}: {made.share():.0%}, ceiling {best:.0%}, {made.tokens} tokens")
         at: dict[str, int] = defaultdict(int)
         for needle in wanted[name]:
             kept = made.kept[needle.kind][at[needle.kind]]
             at[needle.kind] += 1
             if not kept:
-                lines.append(f"  {needle.kind} x{len(needle.forms)} {needle.question or ''} | {needle.forms[0][:200]}")
+                lines.append(
+                    f"  {needle.kind} x{len(needle.forms)} {needle.question or ''} | {needle.forms[0][:200]}"
+                )
     return "\n".join(lines)
 
 
@@ -486,8 +502,8 @@ def write(scores: Scores, chosen: list[Text], versions: dict[str, str]) -> None:
     today = datetime.now(UTC)
     head = f"{cpu()}, {today:%Y-%m-%d}; {len(chosen)} texts, o200k_base"
     parts = [
-        "# Needles\n\nWritten by `benches/needles.py`, not by hand. What a needle is, and what is unfair about this, is\n"
-        "in [README.md](README.md).",
+        "# Needles\n\nWritten by `benches/needles.py`, not by hand. What a needle is, and what is unfair\n"
+        "about this, is in [README.md](README.md).",
         head + ".",
         summary(scores),
         "## Engines",
@@ -505,8 +521,12 @@ def write(scores: Scores, chosen: list[Text], versions: dict[str, str]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="How much of what matters survives.")
-    parser.add_argument("--engine", action="append", default=[], metavar="NAME", help="only this engine (repeatable)")
-    parser.add_argument("--budget", action="append", default=[], type=int, help="only this budget (repeatable)")
+    parser.add_argument(
+        "--engine", action="append", default=[], metavar="NAME", help="only this engine (repeatable)"
+    )
+    parser.add_argument(
+        "--budget", action="append", default=[], type=int, help="only this budget (repeatable)"
+    )
     parser.add_argument("--text", default="", help="only texts with this in their name")
     parser.add_argument("--losses", metavar="ENGINE", help="print what this engine lost")
     options = parser.parse_args()

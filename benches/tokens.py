@@ -78,7 +78,7 @@ def o200k_ranks() -> dict[bytes, int]:
 
 
 def tiktoken_of(ranks: dict[bytes, int]) -> Any:
-    """tiktoken with these ranks."""
+    """Tiktoken with these ranks."""
     import tiktoken
 
     return tiktoken.Encoding("o200k", pat_str="|".join(_PATTERN), mergeable_ranks=ranks, special_tokens={})

@@ -10,8 +10,11 @@ MARK = "\n[...]\n"
 
 
 class Ends(Engine):
-    """By tokens, so that each has all of its budget; `bytes` cuts at four bytes a token, as agents that do not count
-    do, and `200 characters` keeps those of the beginning, as agents do with older results."""
+    """By tokens, so that each has all of its budget.
+
+    `bytes` cuts at four bytes a token, as agents that do not count do, and `200 characters` keeps those of
+    the beginning, as agents do with older results.
+    """
 
     def setup(self) -> None:
         self.tokenizer = project_tokenizer()
@@ -21,13 +24,10 @@ class Ends(Engine):
         return f"{self.way}, cut where the budget ends"
 
     def trim(self, text: str, budget: int, question: str | None) -> str:
-        return {
-            "head": self.head,
-            "tail": self.tail,
-            "head+tail": self.both,
-            "bytes": self.bytes,
-            "200 characters": lambda text, _: text[:200],
-        }[self.way](text, budget)
+        if self.way == "200 characters":
+            return text[:200]
+        ways = {"head": self.head, "tail": self.tail, "head+tail": self.both, "bytes": self.bytes}
+        return ways[self.way](text, budget)
 
     def head(self, text: str, budget: int) -> str:
         return text[: self.tokenizer.limit(text, budget)]

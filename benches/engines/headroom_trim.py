@@ -1,15 +1,15 @@
-"""headroom: `compress` on a conversation with the tool's result in it, and the question where there is one.
+"""headroom: `compress` on a conversation with the tool's result in it, and the question if there is one.
 
-It knows no budget of tokens. `compress` is what it makes by its defaults; what is longer than the budget is cut to half
-of it from each end, since else nothing would count. `fitted` turns the one thing it has to turn, the number of lines its
-compressor of logs leaves, until the text just fits, and is `compress` where that leaves nothing. Its model for prose is
-off: it must be fetched over the network, and is for prose.
+It knows no budget of tokens. `compress` is what it makes by its defaults; what is longer than the budget is
+cut to half of it from each end, since else nothing would count. `fitted` turns the one thing it has to
+turn, the number of lines its compressor of logs leaves, until the text just fits, and is `compress` where
+that leaves nothing. Its model for prose is off: it must be fetched over the network, and is for prose.
 """
+# mypy: disable-error-code="import-not-found"
 
 from __future__ import annotations
 
 import os
-import sys
 from importlib.metadata import version
 
 from ends import Ends
@@ -57,7 +57,8 @@ class Headroom(Ends):
         low, high = 1, 1024
         while low <= high:
             most = (low + high) // 2
-            config = self.config(max_total_lines=most, max_errors=most, max_warnings=most, max_stack_traces=most)
+            limits = ("max_total_lines", "max_errors", "max_warnings", "max_stack_traces")
+            config = self.config(**dict.fromkeys(limits, most))
             short = self.logs(config).compress(text, context=question).compressed
             if self.tokenizer.count(short) <= budget:
                 best, low = max(best, short, key=len), most + 1

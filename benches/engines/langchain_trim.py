@@ -3,6 +3,7 @@
 Without `allow_partial` it drops a message that does not fit, and nothing would be left of it. Counted by the
 benchmark's tokenizer, the text alone, so that it has all of the budget.
 """
+# mypy: disable-error-code="import-not-found"
 
 from __future__ import annotations
 
