@@ -28,14 +28,20 @@ class Headroom(Ends):
         from headroom.transforms.log_compressor import LogCompressor, LogCompressorConfig
 
         self.compress, self.logs, self.config = compress, LogCompressor, LogCompressorConfig
+        self.known: dict[tuple[str, int], str] = {}
 
     def version(self) -> str:
         return f"headroom-ai {version('headroom-ai')}, {self.way}"
 
     def trim(self, text: str, budget: int, question: str | None) -> str:
         question = f"What is {question}?" if question else "What went wrong, and how did it end?"
-        if self.way == "fitted" and (lines := self.fitted(text, budget, question)):
-            return lines
+        if self.way == "fitted":
+            # It looks at no question: once is enough for all of them.
+            key = (text, budget)
+            if key not in self.known:
+                self.known[key] = self.fitted(text, budget)
+            if self.known[key]:
+                return self.known[key]
         made = self.compress(
             [
                 {"role": "user", "content": question},
@@ -49,7 +55,7 @@ class Headroom(Ends):
         short: str = made.messages[-1]["content"]
         return short if self.tokenizer.count(short) <= budget else self.both(short, budget)
 
-    def fitted(self, text: str, budget: int, question: str) -> str:
+    def fitted(self, text: str, budget: int) -> str:
         """The most lines that fit, where it takes the text for lines."""
         if text[:1] in "{[":
             return ""
@@ -59,7 +65,7 @@ class Headroom(Ends):
             most = (low + high) // 2
             limits = ("max_total_lines", "max_errors", "max_warnings", "max_stack_traces")
             config = self.config(**dict.fromkeys(limits, most))
-            short = self.logs(config).compress(text, context=question).compressed
+            short = self.logs(config).compress(text).compressed
             if self.tokenizer.count(short) <= budget:
                 best, low = max(best, short, key=len), most + 1
             else:
