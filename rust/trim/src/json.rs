@@ -16,8 +16,10 @@ use crate::tree::{Kind, ROOT, Tree};
 /// How much of each thing is shown.
 #[derive(Clone, Copy, Debug)]
 struct Detail {
-    /// Items of an array; four times as many keys of an object.
+    /// Items of an array.
     items: usize,
+    /// Keys of an object.
+    keys: usize,
     /// Bytes of a string.
     text: usize,
     /// Levels of nesting.
@@ -42,13 +44,14 @@ const DEPTH: [usize; 18] = [1, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 8, 10, 12, 16, 32, 
 #[derive(Clone, Copy, Debug, Default)]
 struct Steps {
     items: usize,
+    keys: usize,
     text: usize,
     depth: usize,
 }
 
 impl Steps {
     fn all(step: usize) -> Self {
-        Self { items: step, text: step, depth: step }
+        Self { items: step, keys: step, text: step, depth: step }
     }
 
     fn detail(self, asked: bool) -> Detail {
@@ -57,6 +60,7 @@ impl Steps {
         }
         Detail {
             items: pick(&ITEMS, self.items),
+            keys: 4 * pick(&ITEMS, self.keys),
             text: pick(&TEXT, self.text),
             depth: pick(&DEPTH, self.depth),
             asked,
@@ -148,9 +152,13 @@ impl<'p> Document<'p> {
         {
             (steps, best) = (Steps { depth, ..Steps::all(step) }, more);
         }
-        for with in
-            [|step, steps| Steps { items: step, ..steps }, |step, steps| Steps { text: step, ..steps }]
-        {
+        type With = fn(usize, Steps) -> Steps;
+        let each: [With; 3] = [
+            |step, steps| Steps { keys: step, ..steps },
+            |step, steps| Steps { items: step, ..steps },
+            |step, steps| Steps { text: step, ..steps },
+        ];
+        for with in each {
             if !full(&best)
                 && let Some((step, more)) = self.finest(most, asked, |step| with(step, steps))
                 && more.out.len() > best.out.len()
@@ -185,7 +193,13 @@ impl<'p> Document<'p> {
 
     /// All of what is wanted, without a marker.
     pub(crate) fn full(&self, source: &Source<'_>) -> Draft {
-        let all = Detail { items: usize::MAX / 8, text: usize::MAX / 8, depth: DEEPEST, asked: false };
+        let all = Detail {
+            items: usize::MAX / 8,
+            keys: usize::MAX / 8,
+            text: usize::MAX / 8,
+            depth: DEEPEST,
+            asked: false,
+        };
         let written = self.write(all, usize::MAX).expect("there is no limit");
         self.draft(source, written)
     }
@@ -272,7 +286,7 @@ impl<'p> Document<'p> {
                     return Some(());
                 }
                 w.keep(node.span.start..node.span.start + 1);
-                let mut most = if object { detail.items.saturating_mul(4) } else { detail.items };
+                let mut most = if object { detail.keys } else { detail.items };
                 if object && rank == Rank::Asked {
                     most = most.max(KEYS);
                 }
