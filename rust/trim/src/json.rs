@@ -152,8 +152,7 @@ impl<'p> Document<'p> {
         {
             (steps, best) = (Steps { depth, ..Steps::all(step) }, more);
         }
-        type With = fn(usize, Steps) -> Steps;
-        let each: [With; 3] = [
+        let each: [fn(usize, Steps) -> Steps; 3] = [
             |step, steps| Steps { keys: step, ..steps },
             |step, steps| Steps { items: step, ..steps },
             |step, steps| Steps { text: step, ..steps },
