@@ -66,6 +66,9 @@ format: $(TOOLS) ## Format the sources
 .PHONY: bench
 bench: $(BUILT) ## Measure against other tools and write the table in README.md
 	$(BIN)/python benches/run.py
+	$(BIN)/python benches/needles.py
+	$(BIN)/python benches/envelope.py
+	$(BIN)/python benches/tokens.py
 
 .PHONY: build
 build: $(BUILT) ## Build the package into .venv

@@ -30,12 +30,13 @@ class EngineSpec:
     does: str
     limit: int | None = None
     skip: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
 
     def command(self) -> list[str]:
         python = Path(sys.executable) if self.env == "project" else PEERS
         if not python.exists():
             raise EngineError("no peers: run benches/setup_peers.sh")
-        return [str(python), str(BENCHES / "engines" / self.file)]
+        return [str(python), str(BENCHES / "engines" / self.file), *self.arguments]
 
     def bytes_limit(self, factor: int = 1) -> int | None:
         return self.limit * 1024 * factor if self.limit else None
@@ -74,6 +75,11 @@ def definitions() -> tuple[list[EngineSpec], list[Workload]]:
     return [EngineSpec(**spec) for spec in _tables("engine")], [
         Workload(**work) for work in _tables("workload")
     ]
+
+
+def trimmers() -> list[EngineSpec]:
+    """The engines that shorten texts."""
+    return [EngineSpec(**spec, does="trim") for spec in _tables("trimmer")]
 
 
 def bars() -> list[Bar]:

@@ -71,21 +71,29 @@ def texts() -> dict[str, str]:
     }
 
 
+def o200k_ranks() -> dict[bytes, int]:
+    """The ranks of o200k_base, from our own copy: nothing is downloaded."""
+    native = _core.Encoding("o200k_base")
+    return {native.decode([token]): token for token in range(199_998)}
+
+
+def tiktoken_of(ranks: dict[bytes, int]) -> Any:
+    """Tiktoken with these ranks."""
+    import tiktoken
+
+    return tiktoken.Encoding("o200k", pat_str="|".join(_PATTERN), mergeable_ranks=ranks, special_tokens={})
+
+
 def engines() -> dict[str, Callable[[], Count]]:
     """How to make a fresh one of each that is installed."""
-    native = _core.Encoding("o200k_base")
-    ranks = {}
-    for token in range(199_998):
-        ranks[native.decode([token])] = token
+    ranks = o200k_ranks()
     lines = b"".join(b64encode(token) + f" {rank}\n".encode() for token, rank in ranks.items())
     found: dict[str, Callable[[], Count]] = {"ctxproto": lambda: Tokenizer("o200k_base").count}
     try:
-        import tiktoken
-
-        pattern = "|".join(_PATTERN)
+        import tiktoken  # noqa: F401
 
         def make_tiktoken() -> Count:
-            encoding = tiktoken.Encoding("o200k", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+            encoding = tiktoken_of(ranks)
             return lambda text: len(encoding.encode_to_numpy(text))
 
         found["tiktoken"] = make_tiktoken

@@ -6,6 +6,8 @@ An engine is a class with `setup` and a few of the methods below; `serve(Engine)
     {"op": "load", "haystack", "limit"}      -> {"bytes", "documents"}
     {"op": "measure", "passes", "threads"}   -> {"seconds": [one per pass], "count"}
     {"op": "find", "texts", "profile"}       -> {"spans": [[[start, end, label], ...], ...], "outputs"}
+    {"op": "texts", "path"}                  -> {}, after reading the texts that are to be shortened
+    {"op": "trim", "text", "budget", "question"} -> {"text", "seconds"}, of the text with that number
 
 With `threads` 0 an engine is called once a document; else it gets all documents at once. `count` is how many
 findings one pass over the loaded haystack gave: the harness compares it with what the definitions expect, so
@@ -20,6 +22,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -67,6 +70,12 @@ class Engine:
 
     def spans(self, text: str, profile: str) -> list[Span]:
         """The findings of one text."""
+        raise NotImplementedError
+
+    takes_questions = False
+
+    def trim(self, text: str, budget: int, question: str | None) -> str:
+        """What is left of a text in `budget` tokens, and of it what the words of a question stand beside."""
         raise NotImplementedError
 
 
@@ -148,7 +157,17 @@ class _Server:
         self.documents: list[Any] = []
 
     def hello(self) -> dict[str, Any]:
-        return {"version": self.engine.version()}
+        return {"version": self.engine.version(), "takes_questions": self.engine.takes_questions}
+
+    def texts(self, path: str) -> dict[str, Any]:
+        self.documents = json.loads(Path(path).read_text())
+        self.engine.trim(self.documents[0], 1000, None)  # what is made at the first call
+        return {}
+
+    def trim(self, text: int, budget: int, question: str | None) -> dict[str, Any]:
+        start = time.perf_counter()
+        short = self.engine.trim(self.documents[text], budget, question)
+        return {"text": short, "seconds": time.perf_counter() - start}
 
     def load(self, haystack: str, limit: int | None) -> dict[str, Any]:
         texts = head(read_haystack(Path(haystack)), limit)
@@ -171,7 +190,15 @@ class _Server:
         return {"spans": spans, "outputs": outputs}
 
 
-def serve(engine_type: type[Engine]) -> None:
+def project_tokenizer() -> Any:
+    """The tokenizer by which every engine keeps to its budget, also in the environment of the peers."""
+    sys.path.append(str(Path(__file__).resolve().parents[2] / "python"))
+    from ctxproto import Tokenizer
+
+    return Tokenizer("o200k_base")
+
+
+def serve(engine_type: Callable[[], Engine]) -> None:
     """Runs an engine process until its stdin closes."""
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever a library prints must not end up among the replies

@@ -31,7 +31,7 @@ _IN_PIECES = frozenset({"first_n", "last_n", "head_tail", "lines"})
 @click.option("--tokens", type=click.IntRange(min=1), default=2000, show_default=True, help="The most for each input.")
 @click.option("--strategy", type=usage.OneOf(_STRATEGIES), default="auto", show_default=True, help="What is kept.")
 @click.option("--field", "fields", multiple=True, metavar="PATH", help="A field to keep, as items.*.id (repeatable).")
-@click.option("--pattern", "patterns", multiple=True, metavar="REGEX", help="Lines to keep (repeatable).")
+@click.option("--pattern", "patterns", multiple=True, metavar="REGEX", help="What to keep first (repeatable).")
 @click.option("--encoding", metavar="NAME", help="What counts: o200k_base unless given.")
 @click.option("--model", metavar="NAME", help="Count as this model does.")
 @click.option("--report", metavar="FILE", help="Write what was lost to FILE, a JSON line for each input.")
@@ -66,8 +66,8 @@ def command(
     inputs.check(paths)
     if fields and strategy != "field_whitelist":
         raise click.UsageError("--field goes with --strategy field_whitelist")
-    if patterns and strategy != "lines":
-        raise click.UsageError("--pattern goes with --strategy lines")
+    if patterns and strategy not in ("auto", "lines", "json", "table", "diff"):
+        raise click.UsageError("--pattern goes with --strategy auto, lines, json, table and diff")
     settings = options.resolve(config_path, no_config, given)
     trimmer = Trimmer(
         tokens,

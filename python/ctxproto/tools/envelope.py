@@ -99,7 +99,7 @@ class ToolResultEnvelope:
             strategy: "first_n", "field_whitelist" and "summary" as in the seed, and the others of `Trimmer`.
             whitelist_fields: The fields that "field_whitelist" keeps, also as paths: `items.*.id`. A result that is no
                 JSON is cut by its lines instead, and the report says so.
-            patterns: What "lines" must keep.
+            patterns: What is asked for, and kept before anything else; see `Trimmer`.
             hint: What the marker says about getting the rest.
         """
         fields = [] if whitelist_fields is None else arguments.strings("whitelist_fields", whitelist_fields)

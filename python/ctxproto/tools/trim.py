@@ -90,11 +90,12 @@ class Trimmer:
     Args:
         max_tokens: The most tokens a result may take, marker included.
         strategy: "first_n" keeps the beginning, "last_n" the end, "head_tail" both; "lines" keeps errors, exit codes,
-            the last lines and what `patterns` match, then what is around them; "json" leaves valid JSON with its keys
+            totals and the last lines, then what is around them; "json" leaves valid JSON with its keys
             and shape; "table" keeps the header and rows, "diff" headers and changed lines; "field_whitelist" keeps the
             `fields` of JSON; "summary" says in one line what the text is; "auto" chooses by what the text is.
         fields: Paths for "field_whitelist": `a.b`, `items[0].id`, `items.*.id`, `"a.b".c`.
-        patterns: Regular expressions for "lines", tried line by line.
+        patterns: Regular expressions for what is asked for, tried on each line, row or JSON value with its key: kept
+            before anything else by "lines", "json", "table", "diff" and "auto".
         hint: What the marker says about getting the rest, such as a command that exists.
         tokenizer: What counts; `o200k_base` unless given. It must be one of an encoding, not of a function.
         redactor: Redacts before anything is cut; the default policy unless given. None leaves secrets in.

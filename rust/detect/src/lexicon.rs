@@ -5,7 +5,7 @@ use crate::masks::{Level, padded};
 
 /// Words that are looked for inside a text, in either case.
 #[derive(Debug)]
-pub(crate) struct Lexicon {
+pub struct Lexicon {
     words: Vec<Vec<u8>>,
     starts: Box<Beginnings<2>>,
     /// By a hash of a word's first four letters, where its heads are.
@@ -32,7 +32,7 @@ fn slot(letters: u64, slots: usize) -> usize {
 
 impl Lexicon {
     /// A list of words in lower case, of two letters or more.
-    pub(crate) fn new<W: AsRef<[u8]>>(words: impl IntoIterator<Item = W>) -> Self {
+    pub fn new<W: AsRef<[u8]>>(words: impl IntoIterator<Item = W>) -> Self {
         let words: Vec<Vec<u8>> = words.into_iter().map(|w| w.as_ref().to_vec()).collect();
         let mut lists = vec![vec![]; (words.len() * 2).next_power_of_two().clamp(64, 1 << 13)];
         for (i, word) in words.iter().enumerate() {
@@ -68,6 +68,19 @@ impl Lexicon {
     /// Calls `found` with the number of each word that stands in `text`, until it says true; whether it did.
     #[inline]
     pub(crate) fn find(&self, text: &[u8], mut found: impl FnMut(u16) -> bool) -> bool {
+        self.find_at(text, |_, word| found(word))
+    }
+
+    /// Calls `found` with every word that stands in `text`, by where it begins: the place and the word's number.
+    pub fn each(&self, text: &[u8], mut found: impl FnMut(usize, u16)) {
+        self.find_at(text, |at, word| {
+            found(at, word);
+            false
+        });
+    }
+
+    #[inline]
+    fn find_at(&self, text: &[u8], mut found: impl FnMut(usize, u16) -> bool) -> bool {
         let level = Level::best();
         for (chunk, base) in text.chunks(64).zip((0..).step_by(64)) {
             let rest = &text[base..];
@@ -84,7 +97,8 @@ impl Lexicon {
                     }
                     let word = &self.words[usize::from(head.word)];
                     let here = rest.get(at..at + word.len());
-                    if here.is_some_and(|here| here.eq_ignore_ascii_case(word)) && found(head.word) {
+                    if here.is_some_and(|here| here.eq_ignore_ascii_case(word)) && found(base + at, head.word)
+                    {
                         return true;
                     }
                 }

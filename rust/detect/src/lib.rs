@@ -50,6 +50,7 @@ mod view;
 mod window;
 
 pub use detector::{Detector, Match, Part, settle};
+pub use lexicon::Lexicon;
 pub use pairs::{holds_value, names_member};
 pub use policy::{Allow, Pii, Policy, PolicyError};
 pub use rule::RuleInfo;

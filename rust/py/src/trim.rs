@@ -37,7 +37,7 @@ impl Trimming {
             "first_n" => Strategy::FirstN,
             "last_n" => Strategy::LastN,
             "head_tail" => Strategy::HeadTail,
-            "lines" => Strategy::Lines(Patterns::new(patterns).map_err(|e| told(&e))?),
+            "lines" => Strategy::Lines,
             "json" => Strategy::Json,
             "table" => Strategy::Table,
             "diff" => Strategy::Diff,
@@ -45,6 +45,7 @@ impl Trimming {
             _ => Strategy::Summary,
         };
         let mut plan = Plan::new(strategy, max_tokens, Arc::new(encoding.get().0));
+        plan.patterns = Patterns::new(patterns).map_err(|e| told(&e))?;
         plan.hint = hint;
         plan.redactor = redactor.map(|r| Arc::clone(&r.get().engine));
         Ok(Self { plan, names: redactor.map(|r| Arc::clone(&r.get().names)) })

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use ctxproto_redact::detect::{Detector, Policy};
 use ctxproto_redact::{Format, Options, Redactor};
-use ctxproto_trim::{Count, Patterns, Plan, Strategy};
+use ctxproto_trim::{Count, Plan, Strategy};
 
 /// Four bytes a token, looked at one by one: about a nanosecond each.
 struct Fours;
@@ -56,7 +56,7 @@ fn main() {
         Strategy::FirstN,
         Strategy::LastN,
         Strategy::HeadTail,
-        Strategy::Lines(Patterns::default()),
+        Strategy::Lines,
         Strategy::Auto,
         Strategy::Summary,
     ] {

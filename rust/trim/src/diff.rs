@@ -70,7 +70,11 @@ fn hunk(line: &[u8]) -> Option<(usize, usize)> {
 
 /// Whether a text is a diff: a hunk with the header of its file before it, among the first lines.
 fn is_diff(text: &[u8]) -> bool {
-    let mut lines = text.split(|&b| b == b'\n').take(200);
+    let end = memchr::memchr_iter(b'\n', text).nth(200).unwrap_or(text.len());
+    if memchr::memmem::find(&text[..end], b"+++ ").is_none() {
+        return false;
+    }
+    let mut lines = text[..end].split(|&b| b == b'\n');
     let mut before: &[u8] = b"";
     lines.any(|line| {
         let found = before.starts_with(b"+++ ") && hunk(line).is_some();
@@ -88,11 +92,14 @@ pub(crate) fn trim(source: &Source<'_>) -> Option<Result<Made, TrimError>> {
     let mut sieve = Sieve::new(source.plan.budget);
     let mut place = Place::default();
     lines::each(piece, |_, line: Line<'_>| {
-        let tier = place.tier(&line.head.text);
+        let mut tier = place.tier(&line.head.text);
+        if source.plan.patterns.asks_for(line.head.text.trim_ascii_end()) {
+            tier = Tier::Asked;
+        }
         sieve.shelve(tier, line);
     });
     let sorted = sieve.finish();
     let style = Style { fold: false, ..PLAIN };
     let rows = source.size.lines;
-    Some(source.fit("diff").run(|room| lines::draft(&sorted, rows, room, &*source.plan.counter, &style)))
+    Some(source.fit("diff").run(lines::drafts(&sorted, rows, &*source.plan.counter, &style)))
 }

@@ -74,7 +74,7 @@ pub(crate) enum Chosen {
 
 /// Keeps the fields; `None` if the text is no JSON with fields.
 pub(crate) fn trim(source: &Source<'_>, fields: &Fields) -> Option<Result<Chosen, TrimError>> {
-    let mut document = Document::read(source.piece())?;
+    let mut document = Document::read(source.piece(), &source.plan.patterns)?;
     let tree = document.tree();
     if !matches!(tree.nodes[tree.top()].kind, Kind::Object | Kind::Array) {
         return None;

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::error::TrimError;
 use crate::fit::{Draft, Made, Place};
+use crate::lines::Patterns;
 use crate::loss::{Units, lines_in, mark};
 use crate::nested;
 use crate::piece::Piece;
@@ -15,12 +16,16 @@ use crate::tree::{Kind, ROOT, Tree};
 /// How much of each thing is shown.
 #[derive(Clone, Copy, Debug)]
 struct Detail {
-    /// Items of an array; four times as many keys of an object.
+    /// Items of an array.
     items: usize,
+    /// Keys of an object.
+    keys: usize,
     /// Bytes of a string.
     text: usize,
     /// Levels of nesting.
     depth: usize,
+    /// Whether what was asked for is shown beyond all of these.
+    asked: bool,
 }
 
 /// From nearly all to nearly nothing, each step a little less.
@@ -35,14 +40,57 @@ const TEXT: [usize; 26] = [
 ];
 const DEPTH: [usize; 18] = [1, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 8, 10, 12, 16, 32, 64, 64];
 
-impl Detail {
-    fn at(step: usize) -> Self {
+/// A step of each, from 0.
+#[derive(Clone, Copy, Debug, Default)]
+struct Steps {
+    items: usize,
+    keys: usize,
+    text: usize,
+    depth: usize,
+}
+
+impl Steps {
+    fn all(step: usize) -> Self {
+        Self { items: step, keys: step, text: step, depth: step }
+    }
+
+    fn detail(self, asked: bool) -> Detail {
         fn pick(list: &[usize], step: usize) -> usize {
             list[(STEPS - 1 - step) * list.len() / STEPS]
         }
-        Self { items: pick(&ITEMS, step), text: pick(&TEXT, step), depth: pick(&DEPTH, step) }
+        Detail {
+            items: pick(&ITEMS, self.items),
+            keys: 4 * pick(&ITEMS, self.keys),
+            text: pick(&TEXT, self.text),
+            depth: pick(&DEPTH, self.depth),
+            asked,
+        }
+    }
+
+    /// The least finer step that shows another level.
+    fn deeper(self) -> Option<usize> {
+        let depth = |step| Self::all(step).detail(false).depth;
+        (0..self.depth).rev().find(|&step| depth(step) > depth(self.depth))
     }
 }
+
+/// What makes a value worth showing, the least first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    #[default]
+    Plain,
+    /// It differs from those beside it, or tells of an error.
+    Odd,
+    /// Something that was asked for is inside.
+    Holds,
+    /// It was asked for, or a value beside it was.
+    Asked,
+}
+
+/// How many values that hold what was asked for are shown of an array or object.
+const HOLD: usize = 8;
+/// How many keys of an object that was asked for.
+const KEYS: usize = 32;
 
 /// Deeper values are not written: recursion ends.
 const DEEPEST: usize = 64;
@@ -51,26 +99,30 @@ const DEEPEST: usize = 64;
 pub(crate) struct Document<'p> {
     piece: &'p Piece<'p>,
     tree: Tree,
-    odd: Vec<bool>,
+    ranks: Vec<Rank>,
+    patterns: &'p Patterns,
     /// What alone is to be written, if not all.
     pub(crate) wanted: Option<Vec<bool>>,
 }
 
 /// Trims JSON; `None` if it is none.
 pub(crate) fn trim(source: &Source<'_>) -> Option<Result<Made, TrimError>> {
-    Some(Document::read(source.piece())?.trim(source, "json"))
+    Some(Document::read(source.piece(), &source.plan.patterns)?.trim(source, "json"))
 }
 
 impl<'p> Document<'p> {
-    pub(crate) fn read(piece: &'p Piece<'p>) -> Option<Self> {
+    pub(crate) fn read(piece: &'p Piece<'p>, patterns: &'p Patterns) -> Option<Self> {
         // Most texts are not JSON, which their first byte says.
         let first = piece.text.trim_ascii_start().first()?;
         if !matches!(first, b'{' | b'[' | b'"') {
             return None;
         }
         let tree = Tree::read(&piece.text)?;
-        let odd = odd(&piece.text, &tree);
-        Some(Self { piece, tree, odd, wanted: None })
+        let mut ranks = odd(&piece.text, &tree);
+        if !patterns.is_empty() {
+            ask(&mut ranks, &piece.text, &tree, patterns);
+        }
+        Some(Self { piece, tree, ranks, patterns, wanted: None })
     }
 
     pub(crate) fn tree(&self) -> &Tree {
@@ -83,24 +135,70 @@ impl<'p> Document<'p> {
         let tokens = counter.count(&self.piece.text[..sample]).max(1);
         source.fit(name).run(|room| {
             let most = room.saturating_mul(sample) / tokens;
-            // The first step whose text is short enough: later ones are shorter.
-            let (mut low, mut high) = (0, STEPS - 1);
-            while low < high {
-                let middle = usize::midpoint(low, high);
-                if self.write(Detail::at(middle), most).is_some() {
-                    high = middle;
-                } else {
-                    low = middle + 1;
-                }
-            }
-            let written = self.write(Detail::at(low), most);
-            self.draft(source, written.unwrap_or_else(|| self.least()))
+            let asked = if self.patterns.is_empty() { None } else { self.fill(most, true) };
+            self.draft(source, asked.or_else(|| self.fill(most, false)).unwrap_or_else(|| self.least()))
         })
+    }
+
+    /// The finest detail that fits: a step for all, then where much room is left a level more, and each by itself.
+    fn fill(&self, most: usize, asked: bool) -> Option<Written<'_>> {
+        let (step, mut best) = self.finest(most, asked, Steps::all)?;
+        let mut steps = Steps::all(step);
+        let full = |w: &Written<'_>| w.out.len() >= most - most / 8;
+        if !full(&best)
+            && let Some(depth) = steps.deeper()
+            && let Some((step, more)) = self.finest(most, asked, |step| Steps { depth, ..Steps::all(step) })
+            && more.out.len() > best.out.len()
+        {
+            (steps, best) = (Steps { depth, ..Steps::all(step) }, more);
+        }
+        let each: [fn(usize, Steps) -> Steps; 3] = [
+            |step, steps| Steps { keys: step, ..steps },
+            |step, steps| Steps { items: step, ..steps },
+            |step, steps| Steps { text: step, ..steps },
+        ];
+        for with in each {
+            if !full(&best)
+                && let Some((step, more)) = self.finest(most, asked, |step| with(step, steps))
+                && more.out.len() > best.out.len()
+            {
+                (steps, best) = (with(step, steps), more);
+            }
+        }
+        Some(best)
+    }
+
+    /// The first step whose text is short enough: later ones are shorter.
+    fn finest(
+        &self,
+        most: usize,
+        asked: bool,
+        steps: impl Fn(usize) -> Steps,
+    ) -> Option<(usize, Written<'_>)> {
+        let (mut low, mut high) = (0, STEPS);
+        let mut found = None;
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match self.write(steps(middle).detail(asked), most) {
+                Some(written) => {
+                    found = Some((middle, written));
+                    high = middle;
+                }
+                None => low = middle + 1,
+            }
+        }
+        found
     }
 
     /// All of what is wanted, without a marker.
     pub(crate) fn full(&self, source: &Source<'_>) -> Draft {
-        let all = Detail { items: usize::MAX / 8, text: usize::MAX / 8, depth: DEEPEST };
+        let all = Detail {
+            items: usize::MAX / 8,
+            keys: usize::MAX / 8,
+            text: usize::MAX / 8,
+            depth: DEEPEST,
+            asked: false,
+        };
         let written = self.write(all, usize::MAX).expect("there is no limit");
         self.draft(source, written)
     }
@@ -137,7 +235,7 @@ impl<'p> Document<'p> {
         if top == ROOT {
             w.place = Place::JsonLine;
             let items: Vec<usize> = self.tree.inside(ROOT).to_vec();
-            let chosen = self.choose(&items, detail.items);
+            let chosen = self.choose(&items, detail.items, detail.asked);
             w.units = Some(Units { name: "items", kept: chosen.len(), total: items.len() });
             let mut at = 0;
             for i in chosen {
@@ -181,13 +279,17 @@ impl<'p> Document<'p> {
                 let what = if object { "keys" } else { "items" };
                 let all: Vec<usize> =
                     self.tree.inside(n).iter().copied().filter(|&c| self.is_wanted(c)).collect();
-                if !all.is_empty() && (depth >= detail.depth || depth >= DEEPEST) {
+                let rank = if detail.asked { self.ranks[n] } else { Rank::Plain };
+                if !all.is_empty() && (depth >= detail.depth && rank < Rank::Holds || depth >= DEEPEST) {
                     w.put(gone(all.len(), what).as_bytes());
                     return Some(());
                 }
                 w.keep(node.span.start..node.span.start + 1);
-                let most = if object { detail.items.saturating_mul(4) } else { detail.items };
-                let chosen = self.choose(&all, most);
+                let mut most = if object { detail.keys } else { detail.items };
+                if object && rank == Rank::Asked {
+                    most = most.max(KEYS);
+                }
+                let chosen = self.choose(&all, most, detail.asked);
                 let rest = all.len() - chosen.len();
                 if n == self.tree.top() {
                     w.units = Some(Units { name: what, kept: chosen.len(), total: all.len() });
@@ -223,20 +325,31 @@ impl<'p> Document<'p> {
         Some(())
     }
 
-    /// Which of `all` are shown when `most` may be: the odd ones, the first and the last, then more of the first.
-    fn choose(&self, all: &[usize], most: usize) -> Vec<usize> {
+    /// Which of `all` are shown when `most` may be: the odd ones, the first and the last, then more of the first. Before
+    /// and beyond those, when `asked`, what holds what was asked for.
+    fn choose(&self, all: &[usize], most: usize, asked: bool) -> Vec<usize> {
         if all.len() <= most {
             return (0..all.len()).collect();
         }
-        let ends = (0..all.len()).map(|i| if i % 2 == 0 { i / 2 } else { all.len() - 1 - i / 2 });
-        let odd = ends.clone().filter(|&i| self.odd[all[i]]).take(most.div_ceil(2));
-        let mut chosen: Vec<usize> = odd.collect();
+        let rank = |i: usize| self.ranks[all[i]];
+        let mut chosen: Vec<usize> = vec![];
+        let mut taken = vec![false; all.len()];
+        let mut take = |from: &mut dyn Iterator<Item = usize>, most: usize| {
+            let new = from.filter(|&i| !std::mem::replace(&mut taken[i], true));
+            let before = chosen.len();
+            chosen.extend(new.take(most));
+            chosen.len() - before
+        };
+        let ends = || (0..all.len()).map(|i| if i % 2 == 0 { i / 2 } else { all.len() - 1 - i / 2 });
+        if asked {
+            take(&mut ends().filter(|&i| rank(i) == Rank::Asked), HOLD);
+            take(&mut ends().filter(|&i| rank(i) >= Rank::Holds), HOLD);
+        }
+        let odd = take(&mut ends().filter(|&i| rank(i) >= Rank::Odd), most.div_ceil(2));
         // One of three from the end: what comes last is often what counts.
-        let rest = (0..all.len()).map(|i| if i % 3 == 2 { all.len() - 1 - i / 3 } else { i - i / 3 });
-        let rest: Vec<usize> = rest.filter(|i| !chosen.contains(i)).take(most - chosen.len()).collect();
-        chosen.extend(rest);
+        let mut rest = (0..all.len()).map(|i| if i % 3 == 2 { all.len() - 1 - i / 3 } else { i - i / 3 });
+        take(&mut rest, most - odd);
         chosen.sort_unstable();
-        chosen.dedup();
         chosen
     }
 
@@ -247,7 +360,7 @@ impl<'p> Document<'p> {
             return;
         }
         if let Some(short) = nested::shorten(&self.piece.text[inner.clone()], |piece| {
-            let document = Document::read(piece).filter(|d| !d.tree.lines)?;
+            let document = Document::read(piece, self.patterns).filter(|d| !d.tree.lines)?;
             let room = w.most.saturating_sub(w.out.len());
             let inside = Detail { depth: detail.depth.saturating_sub(depth).max(1), ..detail };
             let written = document.write(inside, room)?;
@@ -319,38 +432,62 @@ impl<'t> Written<'t> {
 }
 
 /// The values that differ from those beside them, and those that hold them.
-fn odd(text: &[u8], tree: &Tree) -> Vec<bool> {
-    let mut odd = vec![false; tree.nodes.len()];
+fn odd(text: &[u8], tree: &Tree) -> Vec<Rank> {
+    let mut ranks = vec![Rank::Plain; tree.nodes.len()];
+    // Signs are looked for in all of the text at once; values stand in the order of the text.
+    let mut signs = vec![];
+    signs::each(text, |at, tier| {
+        if tier == Tier::Error {
+            signs.push(at);
+        }
+    });
     for (n, node) in tree.nodes.iter().enumerate().skip(1) {
         match node.kind {
             Kind::String | Kind::Number | Kind::Word => {
                 let start = if node.key.is_empty() { node.span.start } else { node.key.start };
                 // What follows the key `error` is one; a code of an exit is none among others.
-                let end = node.span.end.min(start + 4096);
-                if signs::sign(&text[start..end]) == Some(Tier::Error) {
-                    raise(&mut odd, tree, n);
+                let next = signs.partition_point(|&at| at < start);
+                if signs.get(next).is_some_and(|&at| at < node.span.end) {
+                    raise(&mut ranks, tree, n, Rank::Odd);
                 }
             }
-            Kind::Array => strangers(&mut odd, text, tree, n),
+            Kind::Array => strangers(&mut ranks, text, tree, n),
             Kind::Object => {}
         }
     }
     if tree.lines {
-        strangers(&mut odd, text, tree, ROOT);
+        strangers(&mut ranks, text, tree, ROOT);
     }
-    odd
+    ranks
+}
+
+/// Marks what was asked for: values whose key or text a pattern matches, with what they stand beside.
+fn ask(ranks: &mut [Rank], text: &[u8], tree: &Tree, patterns: &Patterns) {
+    for (n, node) in tree.nodes.iter().enumerate().skip(1) {
+        let leaf = !matches!(node.kind, Kind::Array | Kind::Object);
+        let start = if node.key.is_empty() { node.span.start } else { node.key.start };
+        let end = if leaf { node.span.end } else { node.key.end.max(start) };
+        if !patterns.asks_for(&text[start..end]) {
+            continue;
+        }
+        raise(ranks, tree, n, Rank::Holds);
+        ranks[n] = Rank::Asked;
+        if leaf && tree.nodes[node.parent].kind == Kind::Object {
+            ranks[node.parent] = Rank::Asked;
+        }
+    }
 }
 
 /// Marks a value and all that hold it.
-fn raise(odd: &mut [bool], tree: &Tree, mut n: usize) {
-    while n != ROOT && !odd[n] {
-        odd[n] = true;
+fn raise(ranks: &mut [Rank], tree: &Tree, mut n: usize, rank: Rank) {
+    while n != ROOT && ranks[n] < rank {
+        ranks[n] = rank;
         n = tree.nodes[n].parent;
     }
 }
 
 /// Marks the items of an array that are made differently from most, and the least and the greatest of its numbers.
-fn strangers(odd: &mut [bool], text: &[u8], tree: &Tree, array: usize) {
+fn strangers(ranks: &mut [Rank], text: &[u8], tree: &Tree, array: usize) {
     let items = tree.inside(array);
     if items.len() < 8 {
         return;
@@ -362,7 +499,7 @@ fn strangers(odd: &mut [bool], text: &[u8], tree: &Tree, array: usize) {
     }
     for (&n, shape) in items.iter().zip(&shapes) {
         if counts[shape] * 10 <= items.len() {
-            raise(odd, tree, n);
+            raise(ranks, tree, n, Rank::Odd);
         }
     }
     let value = |n: usize| std::str::from_utf8(&text[tree.nodes[n].span.clone()]).ok()?.parse::<f64>().ok();
@@ -372,7 +509,7 @@ fn strangers(odd: &mut [bool], text: &[u8], tree: &Tree, array: usize) {
         let least = numbers.iter().min_by(|a, b| a.0.total_cmp(&b.0));
         let greatest = numbers.iter().max_by(|a, b| a.0.total_cmp(&b.0));
         for &(_, n) in least.into_iter().chain(greatest) {
-            odd[n] = true;
+            ranks[n] = ranks[n].max(Rank::Odd);
         }
     }
 }

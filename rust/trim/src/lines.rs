@@ -24,7 +24,11 @@ impl Patterns {
         RegexSet::new(patterns).map(Self).map_err(|e| TrimError::Pattern(format!("pattern: {e}")))
     }
 
-    fn asks_for(&self, line: &[u8]) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn asks_for(&self, line: &[u8]) -> bool {
         !self.0.is_empty() && self.0.is_match(line)
     }
 }
@@ -35,8 +39,10 @@ pub(crate) const LONG: usize = 64 * 1024;
 /// The tier that a line's own words give it. `sign` is the best of its signs; of a very long line only those in what
 /// is held of it count.
 pub(crate) fn sign(patterns: &Patterns, line: &Line<'_>, sign: Option<Tier>) -> Option<Tier> {
-    let ends = [Some(&line.head), line.tail.as_ref()].into_iter().flatten();
-    if ends.clone().any(|end: &Piece<'_>| patterns.asks_for(end.text.trim_ascii_end())) {
+    let ends = [Some(&line.head), line.tail.as_deref()].into_iter().flatten();
+    if !patterns.is_empty()
+        && ends.clone().any(|end: &Piece<'_>| patterns.asks_for(end.text.trim_ascii_end()))
+    {
         return Some(Tier::Asked);
     }
     if line.tail.is_none() { sign } else { ends.filter_map(|end| signs::sign(&end.text)).min() }
@@ -49,7 +55,7 @@ pub(crate) fn each<'p>(piece: &'p Piece<'_>, mut take: impl FnMut(Range<usize>, 
     let breaks = memchr::memchr_iter(b'\n', &piece.text).map(|i| i + 1);
     let open = piece.text.last().is_some_and(|&b| b != b'\n').then_some(piece.len());
     for end in breaks.chain(open) {
-        let lines = piece.lines(start..end);
+        let lines = if piece.swaps.is_empty() { 1 } else { piece.lines(start..end) };
         take(start..end, line(piece, start..end, row, lines));
         row += lines;
         start = end;
@@ -63,29 +69,52 @@ pub(crate) fn line<'p>(piece: &'p Piece<'_>, range: Range<usize>, row: usize, li
     }
     let (head, tail) = (range.start + LONG / 2, range.end - LONG / 2);
     let head = piece.slice(range.start..piece.cut_before(head));
-    Line { row, lines, head, tail: Some(piece.slice(piece.cut_after(tail)..range.end)), kind: 0 }
+    Line { row, lines, head, tail: Some(Box::new(piece.slice(piece.cut_after(tail)..range.end))), kind: 0 }
 }
 
 /// How a long line is shortened, if it is.
 type Shown = Option<Cut>;
 
-/// Where a line is cut to take at most `room` tokens, and what it then takes.
-fn shorten(line: &Line<'_>, room: usize, counter: &dyn Count) -> (Shown, usize) {
-    let head = &line.head;
-    if line.tail.is_none() {
-        let short = head.len() <= room || counter.limit(&head.text, room) == head.len();
-        let tokens = if short { counter.count(&head.text) } else { usize::MAX };
-        if tokens <= room {
+/// What lines take, each counted once however many drafts are made.
+struct Costs<'c> {
+    counter: &'c dyn Count,
+    /// By the row of a line: its tokens as a whole.
+    whole: HashMap<usize, usize>,
+}
+
+impl Costs<'_> {
+    /// The tokens of a line as a whole; `None` if they are more than `room`, which a look at its beginning tells.
+    fn whole(&mut self, line: &Line<'_>, room: usize) -> Option<usize> {
+        if line.tail.is_some() {
+            return None;
+        }
+        if let Some(&tokens) = self.whole.get(&line.row) {
+            return Some(tokens).filter(|&tokens| tokens <= room);
+        }
+        let text = &line.head.text;
+        // Few texts have so many bytes a token: a look at the beginning is less work than a count.
+        if text.len() / 8 > room && self.counter.limit(text, room) < text.len() {
+            return None;
+        }
+        let tokens = self.counter.count(text);
+        self.whole.insert(line.row, tokens);
+        Some(tokens).filter(|&tokens| tokens <= room)
+    }
+
+    /// Where a line is cut to take at most `room` tokens, and what it then takes.
+    fn shorten(&mut self, line: &Line<'_>, room: usize) -> (Shown, usize) {
+        if let Some(tokens) = self.whole(line, room) {
             return (None, tokens);
         }
+        let head = &line.head;
+        let inner = mark(0, head.len());
+        let room_inside = room.saturating_sub(self.counter.count(inner.as_bytes()));
+        let tail = line.tail.as_deref().unwrap_or(head);
+        let cut = Ends::Both.cut(head, tail, room_inside, self.counter);
+        let [first, last] = ends::kept(head, tail, cut);
+        let useful = (!first.is_empty() || !last.is_empty()) && first.end < last.start;
+        (Some(cut), if useful { room } else { usize::MAX })
     }
-    let inner = mark(0, head.len());
-    let room_inside = room.saturating_sub(counter.count(inner.as_bytes()));
-    let tail = line.tail.as_ref().unwrap_or(head);
-    let cut = Ends::Both.cut(head, tail, room_inside, counter);
-    let [first, last] = ends::kept(head, tail, cut);
-    let useful = (!first.is_empty() || !last.is_empty()) && first.end < last.start;
-    (Some(cut), if useful { room } else { usize::MAX })
 }
 
 /// What is written differently for lines of another format.
@@ -99,39 +128,54 @@ pub(crate) struct Style {
 /// Marks as plain text has them.
 pub(crate) const PLAIN: Style = Style { mark: |lines| format!("{}\n", mark(lines, 0)), fold: true };
 
-/// Chooses lines for `room` tokens; `rows` is how many lines the source has.
-pub(crate) fn draft(
-    sorted: &Sorted<'_>,
+/// The tokens of a line that is not yet a long one.
+const LINE: usize = 160;
+/// How many lines that do not fit are passed over for shorter ones that matter as much.
+const PASSED: usize = 16;
+
+/// Chooses lines for a room of so many tokens; `rows` is how many lines the source has.
+pub(crate) fn drafts<'s>(
+    sorted: &'s Sorted<'_>,
     rows: usize,
-    room: usize,
-    counter: &dyn Count,
-    style: &Style,
-) -> Draft {
+    counter: &'s dyn Count,
+    style: &'s Style,
+) -> impl FnMut(usize) -> Draft + 's {
     let gap = counter.count((style.mark)(rows).as_bytes());
     let alike = counter.count(b" [+1000 alike]");
-    let share = room / rows.clamp(1, 4);
-    let mut left = room.saturating_sub(gap);
-    let mut chosen: BTreeMap<usize, (&Line<'_>, Shown)> = BTreeMap::new();
-    // Where lines that are in end, so that the one after them needs no mark.
-    let mut ends: HashSet<usize> = HashSet::new();
-    for line in sorted.ranked() {
-        let (shown, tokens) = shorten(line, share, counter);
-        let folds = style.fold && sorted.kinds.get(&line.kind).is_some_and(|&n| n > 1);
-        let beside = usize::from(ends.contains(&line.row))
-            + usize::from(chosen.contains_key(&(line.row + line.lines)));
-        let marks = if folds { alike } else { 0 } + if beside == 0 { gap } else { 0 };
-        let cost = tokens.saturating_add(marks);
-        if cost > left {
-            break;
+    let mut costs = Costs { counter, whole: HashMap::new() };
+    move |room| {
+        let mut left = room.saturating_sub(gap);
+        let mut chosen: BTreeMap<usize, (&Line<'_>, Shown)> = BTreeMap::new();
+        // Where lines that are in end, so that the one after them needs no mark.
+        let mut ends: HashSet<usize> = HashSet::new();
+        // The tier that is full, and how many of its lines did not fit.
+        let mut full: Option<(Tier, usize)> = None;
+        for (tier, line) in sorted.ranked() {
+            // Nothing that matters less gets in.
+            if full.is_some_and(|(full, passed)| full != tier || passed == PASSED) {
+                break;
+            }
+            // A long line leaves room for others, and is whole unless it is very long.
+            let share = (room / 8).max(LINE).min(room / rows.clamp(1, 3));
+            let (shown, tokens) = costs.shorten(line, share);
+            let folds = style.fold && sorted.kinds.get(&line.kind).is_some_and(|&n| n > 1);
+            let beside = usize::from(ends.contains(&line.row))
+                + usize::from(chosen.contains_key(&(line.row + line.lines)));
+            let marks = if folds { alike } else { 0 } + if beside == 0 { gap } else { 0 };
+            let cost = tokens.saturating_add(marks);
+            if cost > left {
+                full = Some((tier, full.map_or(1, |(_, passed)| passed + 1)));
+                continue;
+            }
+            left -= cost;
+            if beside == 2 {
+                left += gap;
+            }
+            ends.insert(line.row + line.lines);
+            chosen.insert(line.row, (line, shown));
         }
-        left -= cost;
-        if beside == 2 {
-            left += gap;
-        }
-        ends.insert(line.row + line.lines);
-        chosen.insert(line.row, (line, shown));
+        write(sorted, &chosen, rows, style)
     }
-    write(sorted, &chosen, rows, style)
 }
 
 fn write(
@@ -178,7 +222,7 @@ fn line_break(text: &[u8]) -> usize {
 }
 
 fn write_line(line: &Line<'_>, shown: Shown, draft: &mut Draft) {
-    let tail = line.tail.as_ref().unwrap_or(&line.head);
+    let tail = line.tail.as_deref().unwrap_or(&line.head);
     match shown {
         None => {
             draft.body.extend_from_slice(&line.head.text);

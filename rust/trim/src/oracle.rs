@@ -97,7 +97,7 @@ proptest! {
         parts in prop::collection::vec(fragment(), 0..60), budget in 30usize..200, redact in any::<bool>(), step in 1usize..200
     ) {
         let text = parts.concat().into_bytes();
-        for strategy in [Trim::FirstN, Trim::LastN, Trim::HeadTail, Trim::Lines(crate::Patterns::default())] {
+        for strategy in [Trim::FirstN, Trim::LastN, Trim::HeadTail, Trim::Lines] {
             let plan = plan(strategy, budget, redact);
             let want = plan.trim(&text);
             for step in [step, text.len().max(1)] {
@@ -139,7 +139,7 @@ proptest! {
 #[test]
 fn every_split_is_the_whole() {
     let text = format!("one\nERROR: {}\n{}\r\nlast é line, exit code 2", token(), "filler 12\n".repeat(40));
-    for strategy in [Trim::FirstN, Trim::LastN, Trim::HeadTail, Trim::Lines(crate::Patterns::default())] {
+    for strategy in [Trim::FirstN, Trim::LastN, Trim::HeadTail, Trim::Lines] {
         let plan = plan(strategy, 60, true);
         let want = plan.trim(text.as_bytes());
         for cut in 0..=text.len() {

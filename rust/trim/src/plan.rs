@@ -27,6 +27,8 @@ pub struct Plan {
     pub strategy: Strategy,
     /// The most tokens that a result may take, marker included.
     pub budget: usize,
+    /// What is kept before anything else, where lines, rows or values are chosen.
+    pub patterns: Patterns,
     /// What the marker says about getting the rest, such as a command that exists.
     pub hint: Option<String>,
     /// Counts tokens.
@@ -77,9 +79,9 @@ const GUESS: usize = 6;
 const LEAST: usize = 1024;
 
 impl Plan {
-    /// A plan without a hint and a redactor.
+    /// A plan without patterns, a hint and a redactor.
     pub fn new(strategy: Strategy, budget: usize, counter: Arc<dyn Count>) -> Self {
-        Self { strategy, budget, hint: None, counter, redactor: None }
+        Self { strategy, budget, patterns: Patterns::default(), hint: None, counter, redactor: None }
     }
 
     /// Redacts `text` and makes it fit. The same bytes as redacting all of it and then trimming, for the work of what
@@ -195,7 +197,7 @@ impl Plan {
         let source = Source { plan: self, view, look: &look, size: raw };
         let made = match &self.strategy {
             Strategy::Auto => auto(&source),
-            Strategy::Lines(patterns) => source.lines(patterns),
+            Strategy::Lines => source.lines(),
             Strategy::Json => source.or_lines(json::trim(&source), "the text is no JSON"),
             Strategy::Table => source.or_lines(table::trim(&source), "the text is no table"),
             Strategy::Diff => source.or_lines(diff::trim(&source), "the text is no diff"),
@@ -279,29 +281,28 @@ impl Source<'_> {
         self.plan.fit(strategy, self.size)
     }
 
-    fn lines(&self, patterns: &Patterns) -> Result<Made, TrimError> {
+    fn lines(&self) -> Result<Made, TrimError> {
         let mut sieve = Sieve::new(self.plan.budget);
         // Signs are looked for in all lines at once, which is faster than in one after another.
         let mut signs = vec![];
-        signs::each(&self.piece().text, |at, tier| signs.push((at, tier)));
+        signs::best(&self.piece().text, |at, tier| signs.push((at, tier)));
         let mut signs = signs.into_iter().peekable();
         lines::each(self.piece(), |range, line| {
             let mut sign = None;
             while let Some((_, tier)) = signs.next_if(|&(at, _)| at < range.end) {
                 sign = Some(sign.map_or(tier, |s: Tier| s.min(tier)));
             }
-            let sign = lines::sign(patterns, &line, sign);
+            let sign = lines::sign(&self.plan.patterns, &line, sign);
             sieve.put(line, sign);
         });
         let sorted = sieve.finish();
-        self.fit("lines")
-            .run(|room| lines::draft(&sorted, self.size.lines, room, &*self.plan.counter, &lines::PLAIN))
+        self.fit("lines").run(lines::drafts(&sorted, self.size.lines, &*self.plan.counter, &lines::PLAIN))
     }
 
     /// What another strategy made, or lines where it is not for this text.
     fn or_lines(&self, made: Option<Result<Made, TrimError>>, why: &'static str) -> Result<Made, TrimError> {
         made.unwrap_or_else(|| {
-            let mut made = self.lines(&Patterns::default())?;
+            let mut made = self.lines()?;
             made.1.instead = Some(why);
             Ok(made)
         })
@@ -313,5 +314,5 @@ fn auto(source: &Source<'_>) -> Result<Made, TrimError> {
     json::trim(source)
         .or_else(|| diff::trim(source))
         .or_else(|| table::trim(source))
-        .unwrap_or_else(|| source.lines(&Patterns::default()))
+        .unwrap_or_else(|| source.lines())
 }

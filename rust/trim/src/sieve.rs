@@ -3,7 +3,7 @@
 //! Lines fall into tiers. Of each tier the first ones and the last ones stay, as many as could ever be shown: that is
 //! why a text that arrives in pieces gives the result of the whole, in memory that does not grow.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::piece::Piece;
@@ -19,14 +19,14 @@ pub(crate) struct Line<'t> {
     /// Its beginning: all of it, but for a very long one.
     pub(crate) head: Piece<'t>,
     /// The end of a very long one.
-    pub(crate) tail: Option<Piece<'t>>,
+    pub(crate) tail: Option<Box<Piece<'t>>>,
     /// What it looks like but for numbers.
     pub(crate) kind: u64,
 }
 
 impl Line<'_> {
     pub(crate) fn len(&self) -> usize {
-        self.head.len() + self.tail.as_ref().map_or(0, Piece::len)
+        self.head.len() + self.tail.as_ref().map_or(0, |tail| tail.len())
     }
 }
 
@@ -36,6 +36,10 @@ const AROUND: usize = 2;
 const INDENTED: usize = 40;
 /// How many of the last lines matter.
 const FINAL: usize = 3;
+/// So many kinds of lines that differ in one word are shown as kinds of their own.
+const FAMILY: u8 = 3;
+/// As many kinds as a text of some tens of kilobytes has: room for them from the start.
+const FEW: usize = 448;
 /// How many kinds of lines are told apart.
 const KINDS: usize = 1 << 16;
 /// The most bytes that a token is thought to stand for.
@@ -81,6 +85,10 @@ pub(crate) struct Sieve<'t> {
     around: usize,
     indented: usize,
     kinds: HashMap<u64, usize, BuildHasherDefault<Same>>,
+    /// The kinds of lines that were asked for.
+    asked: HashSet<u64, BuildHasherDefault<Same>>,
+    /// How many kinds of lines that matter there were, by what they are without one of their words.
+    families: HashMap<u64, u8, BuildHasherDefault<Same>>,
 }
 
 /// The key is a hash already.
@@ -108,7 +116,9 @@ impl<'t> Sieve<'t> {
             waiting: VecDeque::new(),
             around: 0,
             indented: 0,
-            kinds: HashMap::default(),
+            kinds: HashMap::with_capacity_and_hasher(FEW, BuildHasherDefault::default()),
+            asked: HashSet::default(),
+            families: HashMap::with_capacity_and_hasher(FEW, BuildHasherDefault::default()),
         }
     }
 
@@ -156,14 +166,33 @@ impl<'t> Sieve<'t> {
     fn settle(&mut self, tier: Tier, line: Line<'t>) {
         let room = self.kinds.len() < KINDS;
         let count = self.kinds.get_mut(&line.kind);
-        let seen = count.is_some();
+        // What was asked for is compared with what was asked for: it may look like any line.
+        let seen = if tier == Tier::Asked { !self.asked.insert(line.kind) } else { count.is_some() };
         match count {
             Some(count) => *count += 1,
             None if room => drop(self.kinds.insert(line.kind, 1)),
             None => {}
         }
-        let tier = if seen { tier.again() } else { tier };
-        self.shelve(tier, line);
+        let again = seen || tier.is_told() && self.is_one_of_many(&line);
+        self.shelve(if again { tier.again() } else { tier }, line);
+    }
+
+    /// Whether there were lines enough that differ from this one in the same word only: its values then tell no more
+    /// than numbers do.
+    fn is_one_of_many(&mut self, line: &Line<'_>) -> bool {
+        let room = self.families.len() < KINDS;
+        let mut many = false;
+        for key in signs::without_each(line.head.text.trim_ascii_end()) {
+            match self.families.get_mut(&key) {
+                Some(count) => {
+                    many |= *count >= FAMILY;
+                    *count = count.saturating_add(1);
+                }
+                None if room => drop(self.families.insert(key, 1)),
+                None => {}
+            }
+        }
+        many
     }
 
     /// Ends the text: the lines of each tier, and how many lines there were of each kind.
@@ -186,10 +215,10 @@ pub(crate) struct Sorted<'t> {
 
 impl<'t> Sorted<'t> {
     /// The lines by what they matter: tier after tier, from both ends of each.
-    pub(crate) fn ranked(&self) -> impl Iterator<Item = &Line<'t>> {
-        self.tiers.iter().flat_map(|lines| {
+    pub(crate) fn ranked(&self) -> impl Iterator<Item = (Tier, &Line<'t>)> {
+        Tier::ALL.into_iter().zip(&self.tiers).flat_map(|(tier, lines)| {
             let n = lines.len();
-            (0..n).map(move |i| if i % 2 == 0 { &lines[i / 2] } else { &lines[n - 1 - i / 2] })
+            (0..n).map(move |i| (tier, if i % 2 == 0 { &lines[i / 2] } else { &lines[n - 1 - i / 2] }))
         })
     }
 }

@@ -1,7 +1,6 @@
 //! The ways to shorten a text.
 
 use crate::fields::Fields;
-use crate::lines::Patterns;
 
 /// How a text is shortened.
 #[derive(Clone, Debug, Default)]
@@ -15,9 +14,9 @@ pub enum Strategy {
     LastN,
     /// The beginning and the end, half of the room each.
     HeadTail,
-    /// Errors, exit codes, the last lines and what the patterns match, then what stands around them, then the rest from
+    /// Errors, exit codes, the last lines and what was asked for, then what stands around them, then the rest from
     /// both ends; lines that differ in numbers only are told apart last.
-    Lines(Patterns),
+    Lines,
     /// A skeleton that is valid JSON: keys and shape stay, long strings and arrays are sampled.
     Json,
     /// The header and rows, the odd ones first.
@@ -38,7 +37,7 @@ impl Strategy {
             Self::FirstN => "first_n",
             Self::LastN => "last_n",
             Self::HeadTail => "head_tail",
-            Self::Lines(_) => "lines",
+            Self::Lines => "lines",
             Self::Json => "json",
             Self::Table => "table",
             Self::Diff => "diff",

@@ -45,7 +45,7 @@ impl Trimmer {
     pub(crate) fn new(plan: Plan) -> Result<Self, TrimError> {
         let lines = match &plan.strategy {
             Strategy::FirstN | Strategy::LastN | Strategy::HeadTail => None,
-            Strategy::Lines(patterns) => Some(Lines::new(patterns.clone(), plan.budget)),
+            Strategy::Lines => Some(Lines::new(plan.patterns.clone(), plan.budget)),
             other => return Err(TrimError::NeedsWhole(other.name())),
         };
         let stream = plan.redactor.as_ref().map(|redactor| redactor.stream(Format::Auto));
@@ -122,11 +122,10 @@ impl Trimmer {
         }
         let sorted = lines.finish();
         let fit = crate::fit::Fit { complete, ..plan.fit("lines", held.size) };
-        let made =
-            fit.run(|room| lines::draft(&sorted, held.size.lines, room, &*plan.counter, &lines::PLAIN))?;
+        let made = fit.run(lines::drafts(&sorted, held.size.lines, &*plan.counter, &lines::PLAIN))?;
         let swaps = sorted
             .ranked()
-            .flat_map(|line| line.head.swaps.iter().chain(line.tail.iter().flat_map(|t| &t.swaps)));
+            .flat_map(|(_, line)| line.head.swaps.iter().chain(line.tail.iter().flat_map(|t| &t.swaps)));
         plan.or_ends(finish(made, swaps), &held, complete)
     }
 }
@@ -303,13 +302,13 @@ impl Lines {
         let line = match self.tail.take() {
             None => {
                 let all = lines::line(&head, 0..head.len(), self.row, lines);
-                let tail = all.tail.map(Piece::into_owned);
+                let tail = all.tail.map(|tail| Box::new(tail.into_owned()));
                 Line { row: self.row, lines, head: all.head.into_owned(), tail, kind: 0 }
             }
             Some(tail) => {
                 let first = head.slice(0..head.cut_before(LONG / 2)).into_owned();
                 let from = tail.cut_after(tail.len() - LONG / 2);
-                let tail = Some(tail.slice(from..tail.len()).into_owned());
+                let tail = Some(Box::new(tail.slice(from..tail.len()).into_owned()));
                 Line { row: self.row, lines, head: first, tail, kind: 0 }
             }
         };

@@ -39,12 +39,16 @@ impl Form {
             return Some(Self::Markdown);
         }
         [b'\t', b',', b';', b'|'].into_iter().map(Self::Separated).find(|form| {
+            let header = form.records(text).next();
+            if header.is_none_or(|h| form.columns(&text[h.clone()]) < 2 || !form.names(&text[h])) {
+                return false;
+            }
             let records: Vec<_> = form.records(text).take(PROBE + 1).collect();
             // The last one may be cut short, or a blank line.
             let full = &records[..records.len() - usize::from(records.len() > 3)];
             let columns = form.columns(&text[full[0].clone()]);
             let alike = full.iter().filter(|r| form.columns(&text[(**r).clone()]) == columns).count();
-            full.len() >= 3 && columns >= 2 && alike * 10 >= full.len() * 9
+            full.len() >= 3 && alike * 10 >= full.len() * 9
         })
     }
 
@@ -74,6 +78,15 @@ impl Form {
             }
             Some(start..at)
         })
+    }
+
+    /// Whether a record may be a header: its cells are short, and the first is no number or date. Logs often have the
+    /// same few commas in every line.
+    fn names(self, record: &[u8]) -> bool {
+        let Self::Separated(separator) = self else { return true };
+        let first = record.iter().find(|b| !matches!(b, b'"' | b' '));
+        first.is_none_or(|b| !b.is_ascii_digit())
+            && record.split(|&b| b == separator).all(|cell| cell.len() <= 64)
     }
 
     fn columns(self, record: &[u8]) -> usize {
@@ -106,7 +119,8 @@ pub(crate) fn trim(source: &Source<'_>) -> Option<Result<Made, TrimError>> {
         if rows == 0 {
             columns = form.columns(record);
         }
-        let tier = if rows < header {
+        let asked = source.plan.patterns.asks_for(record.trim_ascii_end());
+        let tier = if rows < header || asked {
             Tier::Asked
         } else if blank {
             Tier::Blank
@@ -121,8 +135,9 @@ pub(crate) fn trim(source: &Source<'_>) -> Option<Result<Made, TrimError>> {
     }
     let sorted = sieve.finish();
     let style = Style { mark: |rows| format!("[{rows} rows cut]\n"), fold: false };
+    let mut drafts = lines::drafts(&sorted, rows, &*source.plan.counter, &style);
     Some(source.fit("table").run(|room| {
-        let mut draft = lines::draft(&sorted, rows, room, &*source.plan.counter, &style);
+        let mut draft = drafts(room);
         let kept = draft.lines.saturating_sub(header);
         draft.units = Some(Units { name: "rows", kept, total: rows - header });
         draft.lines = lines_in(source.view.raw, &draft.kept);

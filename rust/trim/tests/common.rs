@@ -55,7 +55,7 @@ pub(crate) fn strategies() -> Vec<Trim> {
         Trim::FirstN,
         Trim::LastN,
         Trim::HeadTail,
-        Trim::Lines(Patterns::new(["need[l]e"]).unwrap()),
+        Trim::Lines,
         Trim::Json,
         Trim::Table,
         Trim::Diff,
@@ -65,7 +65,8 @@ pub(crate) fn strategies() -> Vec<Trim> {
 }
 
 pub(crate) fn plan(strategy: Trim, budget: usize, counter: Arc<dyn Count>, redact: bool) -> Plan {
-    Plan { redactor: redact.then(|| REDACTOR.clone()), ..Plan::new(strategy, budget, counter) }
+    let patterns = Patterns::new(["need[l]e"]).unwrap();
+    Plan { patterns, redactor: redact.then(|| REDACTOR.clone()), ..Plan::new(strategy, budget, counter) }
 }
 
 /// A secret, whole: any six bytes of its end would be a leak.

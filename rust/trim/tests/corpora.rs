@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use common::{Fours, plan, strategies};
-use ctxproto_trim::{Patterns, Strategy as Trim};
+use ctxproto_trim::Strategy as Trim;
 
 fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
     let root = std::env::var_os("CTXPROTO_CORPORA").map_or_else(
@@ -41,7 +41,7 @@ fn every_strategy_on_real_text() {
 #[test]
 fn errors_of_real_logs_survive() {
     for (name, text) in files("logs") {
-        let plan = plan(Trim::Lines(Patterns::default()), 1500, Arc::new(Fours), false);
+        let plan = plan(Trim::Lines, 1500, Arc::new(Fours), false);
         let trimmed = plan.trim(&text).unwrap();
         let out = String::from_utf8_lossy(&trimmed.text).into_owned();
         let text = String::from_utf8_lossy(&text).into_owned();

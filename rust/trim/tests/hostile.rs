@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use common::{Fours, counters, plan, strategies};
-use ctxproto_trim::{Patterns, Strategy as Trim, TrimError};
+use ctxproto_trim::{Strategy as Trim, TrimError};
 
 fn texts(size: usize) -> Vec<(&'static str, Vec<u8>)> {
     let n = size;
@@ -85,7 +85,7 @@ fn time_grows_as_the_text() {
 #[test]
 fn a_long_stream() {
     let piece = b"2024-01-02 10:00:00 INFO a line of a log that goes on and on\n".repeat(1000);
-    for strategy in [Trim::LastN, Trim::HeadTail, Trim::Lines(Patterns::default())] {
+    for strategy in [Trim::LastN, Trim::HeadTail, Trim::Lines] {
         let mut stream = plan(strategy, 300, Arc::new(Fours), false).stream().unwrap();
         for _ in 0..200 {
             stream.push(&piece);

@@ -46,7 +46,7 @@ fn the_beginning_and_the_end() {
 #[test]
 fn lines_that_matter() {
     let text = log(2000);
-    let (kept, loss) = run(Trim::Lines(Patterns::new(["with needle"]).unwrap()), 250, &text);
+    let (kept, loss) = run(Trim::Lines, 250, &text);
     for line in [
         "ERROR disk full",
         "Traceback",
@@ -76,7 +76,7 @@ fn lines_that_are_alike_are_counted() {
         "start\n{}end\n",
         (0..1000).fold(String::new(), |s, i| s + &format!("ERROR {i}: retry in {} s\n", i * 2))
     );
-    let (kept, _) = run(Trim::Lines(Patterns::default()), 100, &text);
+    let (kept, _) = run(Trim::Lines, 100, &text);
     let shown = kept.lines().filter(|l| l.starts_with("ERROR ")).count();
     assert!(kept.contains(&format!("ERROR 0: retry in 0 s [+{} alike]", 1000 - shown)), "{kept}");
     assert!(kept.ends_with("end\n"));
@@ -85,7 +85,7 @@ fn lines_that_are_alike_are_counted() {
 #[test]
 fn a_long_line_keeps_its_ends() {
     let text = format!("before\n{}\nafter\n", "x1 ".repeat(100_000));
-    let (kept, loss) = run(Trim::Lines(Patterns::default()), 200, &text);
+    let (kept, loss) = run(Trim::Lines, 200, &text);
     assert!(
         kept.contains("before\nx1 x1") && kept.contains(" bytes cut]") && kept.ends_with("x1 \nafter\n"),
         "{kept}"
@@ -251,9 +251,7 @@ fn plan_for(strategy: Trim) -> ctxproto_trim::Plan {
 #[test]
 fn a_line_longer_than_the_budget_keeps_its_ends() {
     let text = format!("first {}last", "middle ".repeat(5000));
-    for strategy in
-        [ctxproto_trim::Strategy::Auto, ctxproto_trim::Strategy::Lines(ctxproto_trim::Patterns::default())]
-    {
+    for strategy in [ctxproto_trim::Strategy::Auto, ctxproto_trim::Strategy::Lines] {
         let trimmed = ctxproto_trim::Plan::new(
             strategy,
             200,
@@ -264,5 +262,105 @@ fn a_line_longer_than_the_budget_keeps_its_ends() {
         let out = String::from_utf8_lossy(&trimmed.text);
         assert!(out.contains("first middle") && out.ends_with("last"), "{out}");
         assert!(trimmed.loss.tokens <= 200 && trimmed.loss.kept.bytes > 400, "{:?}", trimmed.loss);
+    }
+}
+
+/// What was asked for comes first, whatever the text is.
+#[test]
+fn what_was_asked_for() {
+    let log: String =
+        (0..900).map(|i| format!("10:00:{i} block blk_{} needle of size {}\n", i * 7919, i * 31)).collect();
+    let asked = |strategy: Trim, budget: usize, text: &str, pattern: &str| {
+        let mut plan = plan(strategy, budget, Arc::new(Fours), true);
+        plan.patterns = Patterns::new([pattern]).unwrap();
+        let trimmed = plan.trim(text.as_bytes()).unwrap();
+        (String::from_utf8(trimmed.text.to_vec()).unwrap(), trimmed.loss.strategy)
+    };
+    // A line that was asked for is not one more of its kind.
+    let (kept, strategy) = asked(Trim::Auto, 100, &log, "blk_3333899 ");
+    assert!(strategy == "lines" && kept.contains("blk_3333899 needle of size 13051"), "{kept}");
+    let records: Vec<serde_json::Value> = (0..400)
+        .map(|i| serde_json::json!({"id": format!("item-{i}"), "deep": {"in": [{"sku": format!("sku-{i}"), "price": i * 3}]}}))
+        .collect();
+    for (pattern, wanted) in [("sku-211", "\"price\":633"), ("\"item-399\"", "\"id\":\"item-399\"")] {
+        let text = serde_json::to_string(&records).unwrap();
+        let (kept, strategy) = asked(Trim::Auto, 120, &text, pattern);
+        assert!(strategy == "json" && kept.contains(wanted), "{kept}");
+        assert!(serde_json::from_str::<serde_json::Value>(&kept).is_ok(), "{kept}");
+    }
+    // If all of it was asked for, some of it is shown.
+    let (kept, _) = asked(Trim::Json, 60, &serde_json::to_string(&records).unwrap(), "price|id");
+    assert!(kept.contains("item-0"), "{kept}");
+    let table: String = (0..500).map(|i| format!("row {i},{},{}\n", i * 3, i * 5)).collect();
+    let (kept, strategy) = asked(Trim::Auto, 80, &format!("name,a,b\n{table}"), "^row 321,");
+    assert!(
+        strategy == "table" && kept.contains("row 321,963,1605\n") && kept.contains("name,a,b"),
+        "{kept}"
+    );
+    let diff: String = (0..300).map(|i| format!("-old {i}\n+new {i}\n")).collect();
+    let diff = format!("--- a/x\n+++ b/x\n@@ -1,300 +1,300 @@\n{diff}");
+    let (kept, strategy) = asked(Trim::Auto, 80, &diff, "new 150$");
+    assert!(strategy == "diff" && kept.contains("+new 150\n"), "{kept}");
+}
+
+/// A comma in every line makes no table of a log.
+#[test]
+fn logs_are_no_tables() {
+    let log: String = (0..400).map(|i| format!("2015-10-18 18:01:{i},978 INFO [main] did {i}\n")).collect();
+    let (kept, loss) = run(Trim::Auto, 100, &log);
+    assert!(loss.strategy == "lines" && kept.contains("did 399"), "{kept}");
+}
+
+/// Lines that differ in one word are one kind, once there are some: they leave room for others.
+#[test]
+fn values_that_are_words_make_no_kinds() {
+    let names =
+        ["ann", "bob", "cleo", "dan", "eve", "fay", "gus", "hal", "ida", "joe", "kim", "lou", "max", "ned"];
+    let mut log: String = names
+        .iter()
+        .flat_map(|a| names.iter().map(move |b| format!("sshd: invalid user {a}{b} from 10.0.0.7\n")))
+        .collect();
+    log.insert_str(log.len() / 2, "\nkernel: out of memory: killed process 77 (java)\n");
+    let (kept, _) = run(Trim::Auto, 150, &log);
+    assert!(kept.contains("out of memory"), "{kept}");
+}
+
+/// A line that is too long leaves the room to shorter ones that matter as much.
+#[test]
+fn long_errors_leave_room() {
+    let words = |n: usize| "lorem ipsum dolor ".repeat(n);
+    let filler: String = (0..300).map(|i| format!("step {i} done\n")).collect();
+    let text = format!(
+        "ERROR alpha {}\n{filler}ERROR beta {}\n{filler}ERROR gamma: short\n{filler}ERROR delta {}\n{filler}end\n",
+        words(24),
+        words(25),
+        words(26)
+    );
+    let (kept, _) = run(Trim::Lines, 260, &text);
+    assert!(kept.contains("ERROR gamma: short"), "{kept}");
+}
+
+/// Room that one detail leaves goes to another: few tokens are left where much more could be shown.
+#[test]
+fn json_fills_its_budget() {
+    let products: Vec<serde_json::Value> = (0..50)
+        .map(|i| {
+            let variants: serde_json::Map<String, serde_json::Value> = (0..12)
+                .map(|v| {
+                    (
+                        format!("{}", i * 100 + v),
+                        serde_json::json!({"price": v * 10, "options": {"color": "red", "size": v}}),
+                    )
+                })
+                .collect();
+            serde_json::json!({"name": format!("thing {i}"), "product_id": i, "variants": variants})
+        })
+        .collect();
+    for text in [serde_json::to_string(&products).unwrap(), serde_json::to_string_pretty(&products).unwrap()]
+    {
+        for budget in [500, 1500, 4000] {
+            let (_, loss) = run(Trim::Json, budget, &text);
+            assert!(loss.tokens * 2 > budget, "{} of {budget}", loss.tokens);
+        }
     }
 }
