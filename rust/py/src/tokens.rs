@@ -186,15 +186,7 @@ impl Counter {
 }
 
 fn in_slices(encoding: Engine, text: &str, stop: &Stop) -> Result<usize, Stopped> {
-    if text.len() < SLICE {
-        return Ok(encoding.count(text));
-    }
-    let mut counter = Counting::new(encoding);
-    for slice in text.as_bytes().chunks(SLICE) {
-        stop.check()?;
-        counter.feed(slice);
-    }
-    Ok(counter.count())
+    encoding.count_checked(text, || stop.check())
 }
 
 /// The text as `tiktoken` reads it: what is no character counts as U+FFFD, halves of one in a row as that one.

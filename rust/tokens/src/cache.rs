@@ -1,16 +1,19 @@
-//! Counts of pieces seen before, a table a thread.
+//! Counts of pieces seen before, a table for each call that runs.
 
-use std::cell::RefCell;
+use std::sync::Mutex;
 
 /// Pieces up to this length are kept.
 pub(crate) const LONGEST: usize = 15;
 
-/// Sets of four, each a line of the processor's cache; 2 MiB a thread and vocabulary.
+/// Sets of four, each a line of the processor's cache; 2 MiB together.
 const SETS: usize = 1 << 15;
 
 /// Up to 15 bytes of a piece, its length in four bits of the last byte and its count in the other four.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key(u128);
+
+/// Caches of a vocabulary that stay when nobody counts.
+const KEPT: usize = 16;
 
 const COUNT: u32 = 124;
 
@@ -66,13 +69,18 @@ impl Cache {
     }
 }
 
-/// Calls `f` with this thread's cache of one of the vocabularies.
+/// Calls `f` with a cache of one of the vocabularies that no one else uses. Caches outlive the threads that filled them:
+/// there are as many as calls ran at once, and at most [`KEPT`] of them stay.
 pub(crate) fn with<T>(vocabulary: usize, f: impl FnOnce(&mut Cache) -> T) -> T {
-    std::thread_local! {
-        static CACHES: [RefCell<Option<Box<Cache>>>; 4] = const { [const { RefCell::new(None) }; 4] };
+    static CACHES: [Mutex<Vec<Box<Cache>>>; 4] = [const { Mutex::new(vec![]) }; 4];
+    // Only tried: a process forked while another thread held the lock would wait for ever.
+    let kept = CACHES[vocabulary].try_lock().ok().and_then(|mut caches| caches.pop());
+    let mut cache = kept.unwrap_or_else(|| Box::new(Cache::new()));
+    let result = f(&mut cache);
+    if let Ok(mut caches) = CACHES[vocabulary].try_lock()
+        && caches.len() < KEPT
+    {
+        caches.push(cache);
     }
-    CACHES.with(|caches| {
-        let mut cache = caches[vocabulary].borrow_mut();
-        f(cache.get_or_insert_with(|| Box::new(Cache::new())))
-    })
+    result
 }

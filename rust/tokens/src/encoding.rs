@@ -29,6 +29,9 @@ pub enum Encoding {
     Gpt2,
 }
 
+/// Bytes between two looks whether to go on.
+const CHECKED: usize = 1 << 20;
+
 /// A name that no encoding has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownEncoding;
@@ -102,6 +105,21 @@ impl Encoding {
             true
         });
         total
+    }
+
+    /// [`Encoding::count`] for long texts: asks `check` every million bytes or so whether to go on.
+    pub fn count_checked<E>(self, text: &str, mut check: impl FnMut() -> Result<(), E>) -> Result<usize, E> {
+        let (mut total, mut next) = (0, CHECKED);
+        let mut outcome = Ok(());
+        self.pieces(text.as_bytes(), 0, |_, end, count| {
+            total += count;
+            if end >= next {
+                next = end + CHECKED;
+                outcome = check();
+            }
+            outcome.is_ok()
+        });
+        outcome.map(|()| total)
     }
 
     /// Splits `text` from `at` on and calls `f` with each piece's beginning, end and number of tokens until it says no.
