@@ -2,71 +2,86 @@
 
 use std::sync::Mutex;
 
-/// Pieces up to this length are kept.
-pub(crate) const LONGEST: usize = 15;
+use crate::key::{Key, LONGEST, Set};
 
-/// Sets of four, each a line of the processor's cache; 2 MiB together.
+/// Of short pieces: 2 MiB.
 const SETS: usize = 1 << 15;
 
-/// Up to 15 bytes of a piece, its length in four bits of the last byte and its count in the other four.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Key(u128);
+/// Of long ones: 2 MiB, touched only where there are such.
+const LONG_SETS: usize = 1 << 15;
+
+/// Bytes of a piece that fit beside length and count into a line of the processor's cache.
+const LONG: usize = 62;
 
 /// Caches of a vocabulary that stay when nobody counts.
 const KEPT: usize = 16;
 
-const COUNT: u32 = 124;
-
-impl Key {
-    /// The key of `text[at..end]`, of 1 to [`LONGEST`] bytes.
-    #[inline]
-    pub(crate) fn new(text: &[u8], at: usize, end: usize) -> Self {
-        let len = end - at;
-        let bytes = text[at..].first_chunk().copied().unwrap_or_else(|| {
-            let mut bytes = [0; 16];
-            bytes[..len].copy_from_slice(&text[at..end]);
-            bytes
-        });
-        let mask = u128::MAX >> (128 - 8 * len);
-        Self(u128::from_le_bytes(bytes) & mask | (len as u128) << 120)
-    }
-
-    #[inline]
-    fn set(self) -> usize {
-        let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
-        let x = (low ^ high.rotate_left(31)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        ((x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 44) as usize & (SETS - 1)
-    }
+/// The tables.
+pub(crate) struct Cache {
+    short: Vec<Set>,
+    long: Vec<Long>,
 }
-
-/// The table.
-pub(crate) struct Cache(Vec<Set>);
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Set([u128; 4]);
+struct Long {
+    bytes: [u8; LONG],
+    /// 0 for none.
+    len: u8,
+    count: u8,
+}
 
 impl Cache {
     fn new() -> Self {
-        Self(vec![Set([0; 4]); SETS])
+        let none = Long { bytes: [0; LONG], len: 0, count: 0 };
+        Self { short: vec![Set::EMPTY; SETS], long: vec![none; LONG_SETS] }
     }
 
     /// The count of a piece: the one kept, or what `count` gives. Counts above 15 are not kept.
     #[inline]
-    pub(crate) fn get(&mut self, key: Key, count: impl FnOnce() -> usize) -> usize {
-        let Set(set) = &mut self.0[key.set()];
-        for entry in *set {
-            if (entry ^ key.0) << (128 - COUNT) == 0 {
-                return (entry >> COUNT) as usize;
-            }
+    pub(crate) fn short(&mut self, key: Key, count: impl FnOnce() -> usize) -> usize {
+        let set = &mut self.short[key.hash() as usize & (SETS - 1)];
+        if let Some((_, n)) = set.find(key) {
+            return n.into();
         }
         let n = count();
         if n < 16 {
             // The newest stands first, the oldest goes.
-            *set = [key.0 | (n as u128) << COUNT, set[0], set[1], set[2]];
+            set.0 = [key.with(n as u8), set.0[0], set.0[1], set.0[2]];
         }
         n
     }
+
+    /// The same for a piece of more bytes than fit into a key.
+    #[inline]
+    pub(crate) fn long(&mut self, piece: &[u8], count: impl FnOnce() -> usize) -> usize {
+        if piece.len() > LONG {
+            return count();
+        }
+        let entry = &mut self.long[hash(piece) & (LONG_SETS - 1)];
+        if usize::from(entry.len) == piece.len() && entry.bytes[..piece.len()] == *piece {
+            return entry.count.into();
+        }
+        let n = count();
+        entry.bytes[..piece.len()].copy_from_slice(piece);
+        entry.len = piece.len() as u8;
+        entry.count = n as u8;
+        n
+    }
+}
+
+/// A hash of more than 15 bytes, eight at a time; the last eight overlap with those before.
+#[inline]
+fn hash(bytes: &[u8]) -> usize {
+    const { assert!(LONGEST >= 8) };
+    const K: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut x = bytes.len() as u64;
+    let mut mix = |eight: &[u8; 8]| x = (x.rotate_left(23) ^ u64::from_le_bytes(*eight)).wrapping_mul(K);
+    for eight in bytes.as_chunks().0 {
+        mix(eight);
+    }
+    mix(bytes.last_chunk().expect("long pieces"));
+    (x >> 36) as usize
 }
 
 /// Calls `f` with a cache of one of the vocabularies that no one else uses. Caches outlive the threads that filled them:

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::cache::{self, Cache, Key, LONGEST};
+use crate::cache::{self, Cache};
+use crate::key::{Key, LONGEST};
 use crate::merge::merge;
 use crate::pieces::{self, Next};
 use crate::vocabulary::{CL100K, O200K, P50K, R50K, Vocabulary};
@@ -210,20 +211,19 @@ fn each(
     mut f: impl FnMut(usize, usize, usize) -> bool,
 ) {
     let mut tokens = vec![];
-    let mut count = |piece: &[u8]| {
-        if vocabulary.whole(piece).is_some() {
-            return 1;
-        }
+    let mut merged = |piece: &[u8]| {
         tokens.clear();
         merge(vocabulary, piece, &mut tokens);
         tokens.len()
     };
     while at < text.len() {
         let end = next(text, at);
-        let n = match end - at {
-            1 => 1,
-            2..=LONGEST => cache.get(Key::new(text, at, end), || count(&text[at..end])),
-            _ => count(&text[at..end]),
+        let piece = &text[at..end];
+        let n = if piece.len() <= LONGEST {
+            let key = Key::new(text, at, end);
+            cache.short(key, || if vocabulary.has(key) { 1 } else { merged(piece) })
+        } else {
+            cache.long(piece, || if vocabulary.whole(piece).is_some() { 1 } else { merged(piece) })
         };
         if !f(at, end, n) {
             return;

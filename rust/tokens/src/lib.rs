@@ -5,9 +5,11 @@ mod classes;
 mod counter;
 mod encoding;
 mod estimate;
+mod key;
 mod limit;
 mod merge;
 mod pieces;
+mod short;
 mod special;
 mod vocabulary;
 

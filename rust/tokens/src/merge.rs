@@ -12,7 +12,13 @@ use crate::vocabulary::{Id, Vocabulary};
 pub(crate) fn merge(vocabulary: &Vocabulary, piece: &[u8], tokens: &mut Vec<Id>) {
     let first = tokens.len();
     // Places that are known to lead nowhere.
-    let mut dead = vec![0u64; piece.len() / 64 + 1];
+    let (mut few, mut many) = ([0], vec![]);
+    let dead: &mut [u64] = if piece.len() < 64 {
+        &mut few
+    } else {
+        many.resize(piece.len() / 64 + 1, 0);
+        &mut many
+    };
     let mut at = 0;
     let mut next = (!piece.is_empty()).then(|| vocabulary.longest(piece));
     while let Some(mut token) = next {

@@ -1,0 +1,164 @@
+//! The tokens that fit into a key: each is found by one look at a line of the processor's cache.
+
+use crate::key::{Key, LONGEST, Set};
+use crate::vocabulary::{Id, NONE};
+
+/// All short tokens, and which of them begin alike.
+pub(crate) struct Short {
+    sets: Vec<Set>,
+    /// The numbers of the tokens, four for each set.
+    ids: Vec<Id>,
+    /// By a hash, the first three and the first four bytes of tokens.
+    heads: Vec<Head>,
+    /// By two bytes, the longest token of no more that they begin with; by one byte, its token.
+    two: Vec<Id>,
+    one: [Id; 256],
+}
+
+/// Three or four bytes that tokens begin with. Of tokens that no merges lead to, nothing is said.
+#[derive(Clone, Copy)]
+struct Head {
+    bytes: u32,
+    /// How many of them; 0 for none.
+    len: u16,
+    /// A bit for each length of longer tokens that begin with these four bytes.
+    longer: u16,
+    /// The token that is nothing more.
+    id: Id,
+}
+
+/// What an entry says: whether merges lead to the token.
+const MERGED: u8 = 2;
+const WHOLE: u8 = 1;
+
+impl Short {
+    pub(crate) fn new(count: usize) -> Self {
+        let sets = (count / 3).next_power_of_two();
+        let none = Head { bytes: 0, len: 0, longer: 0, id: NONE };
+        Self {
+            sets: vec![Set::EMPTY; sets],
+            ids: vec![0; sets * 4],
+            heads: vec![none; sets * 2],
+            two: vec![0; 1 << 16],
+            one: [0; 256],
+        }
+    }
+
+    /// Takes a token of 1 to [`LONGEST`] bytes.
+    pub(crate) fn insert(&mut self, token: &[u8], id: Id, merged: bool) {
+        let key = Key::new(token, 0, token.len());
+        let mut set = self.first(key);
+        let free = loop {
+            match self.sets[set].0.iter().position(|&entry| entry == 0) {
+                Some(free) => break free,
+                None => set = self.after(set),
+            }
+        };
+        self.sets[set].0[free] = key.with(if merged { MERGED } else { WHOLE });
+        self.ids[set * 4 + free] = id;
+        if !merged {
+            return;
+        }
+        match *token {
+            // Tokens of two bytes come after those of one.
+            [one] => {
+                self.one[usize::from(one)] = id;
+                (0..256).for_each(|next| self.two[usize::from(one) | next << 8] = id);
+            }
+            [one, two] => self.two[usize::from(one) | usize::from(two) << 8] = id,
+            _ => {
+                let len = token.len().min(4);
+                let bytes = key.first(len);
+                let slot = self.head_slot(bytes, len);
+                let head = &mut self.heads[slot];
+                (head.bytes, head.len) = (bytes, len as u16);
+                match token.len() {
+                    3 | 4 => head.id = id,
+                    more => head.longer |= 1 << more,
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn first(&self, key: Key) -> usize {
+        (key.hash() >> 32) as usize & (self.sets.len() - 1)
+    }
+
+    #[inline]
+    fn after(&self, set: usize) -> usize {
+        (set + 1) & (self.sets.len() - 1)
+    }
+
+    #[inline]
+    fn head_slot(&self, bytes: u32, len: usize) -> usize {
+        let mask = self.heads.len() - 1;
+        let mut at = (u64::from(bytes).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize & mask;
+        loop {
+            let head = &self.heads[at];
+            if head.len == 0 || (head.bytes, usize::from(head.len)) == (bytes, len) {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[inline]
+    fn find(&self, key: Key) -> Option<(usize, u8)> {
+        let mut at = self.first(key);
+        loop {
+            let set = &self.sets[at];
+            if let Some((way, note)) = set.find(key) {
+                return Some((at * 4 + way, note));
+            }
+            // A set is filled from its front, and overflows only when it is full.
+            if set.0[3] == 0 {
+                return None;
+            }
+            at = self.after(at);
+        }
+    }
+
+    /// Whether these bytes are a token.
+    #[inline]
+    pub(crate) fn has(&self, key: Key) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// The token of these bytes.
+    #[inline]
+    pub(crate) fn id(&self, key: Key) -> Option<Id> {
+        self.find(key).map(|(at, _)| self.ids[at])
+    }
+
+    /// The longest short token that the text begins with and that merges lead to.
+    #[inline]
+    pub(crate) fn longest(&self, text: &[u8]) -> Id {
+        let most = text.len().min(LONGEST);
+        let key = Key::new(text, 0, most);
+        if most >= 4 {
+            let head = self.heads[self.head_slot(key.first(4), 4)];
+            let mut lengths = head.longer & u16::MAX >> (LONGEST - most);
+            while lengths != 0 {
+                let len = lengths.ilog2();
+                if let Some((at, MERGED)) = self.find(key.cut(len as usize)) {
+                    return self.ids[at];
+                }
+                lengths ^= 1 << len;
+            }
+            if head.id != NONE {
+                return head.id;
+            }
+        }
+        if most >= 3 {
+            let id = self.heads[self.head_slot(key.first(3), 3)].id;
+            if id != NONE {
+                return id;
+            }
+        }
+        match *text {
+            [one] => self.one[usize::from(one)],
+            _ => self.two[usize::from(text[0]) | usize::from(text[1]) << 8],
+        }
+    }
+}
