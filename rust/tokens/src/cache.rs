@@ -39,9 +39,14 @@ impl Cache {
 
     /// The count of a piece: the one kept, or what `count` gives. Counts above 15 are not kept.
     #[inline]
-    pub(crate) fn short(&mut self, key: Key, count: impl FnOnce() -> usize) -> usize {
+    pub(crate) fn short(
+        &mut self,
+        key: Key,
+        find: impl Fn(&Set, Key) -> Option<(usize, u8)>,
+        count: impl FnOnce() -> usize,
+    ) -> usize {
         let set = &mut self.short[key.hash() as usize & (SETS - 1)];
-        if let Some((_, n)) = set.find(key) {
+        if let Some((_, n)) = find(set, key) {
             return n.into();
         }
         let n = count();

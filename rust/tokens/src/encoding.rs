@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::cache::{self, Cache};
-use crate::key::{Key, LONGEST};
+use crate::cache;
 use crate::merge::merge;
 use crate::pieces::{self, Next};
 use crate::vocabulary::{CL100K, O200K, P50K, R50K, Vocabulary};
+use crate::walk::{Counts, walk};
 
 pub use crate::vocabulary::Id;
 
@@ -125,11 +125,9 @@ impl Encoding {
 
     /// Splits `text` from `at` on and calls `f` with each piece's beginning, end and number of tokens until it says no.
     pub(crate) fn pieces(self, text: &[u8], at: usize, f: impl FnMut(usize, usize, usize) -> bool) {
-        let (number, vocabulary, _) = self.parts();
-        cache::with(number, |cache| match self.parts().0 {
-            0 => each(vocabulary, cache, pieces::o200k, text, at, f),
-            1 => each(vocabulary, cache, pieces::cl100k, text, at, f),
-            _ => each(vocabulary, cache, pieces::r50k, text, at, f),
+        let (number, vocabulary, next) = self.parts();
+        cache::with(number, |cache| {
+            walk(number, next, &mut Counts { vocabulary, cache, tokens: vec![] }, text, at, f)
         });
     }
 
@@ -198,36 +196,5 @@ fn encode_piece(vocabulary: &Vocabulary, piece: &[u8], tokens: &mut Vec<Id>) {
     match vocabulary.whole(piece) {
         Some(id) => tokens.push(id),
         None => merge(vocabulary, piece, tokens),
-    }
-}
-
-#[inline]
-fn each(
-    vocabulary: &Vocabulary,
-    cache: &mut Cache,
-    next: impl Fn(&[u8], usize) -> usize,
-    text: &[u8],
-    mut at: usize,
-    mut f: impl FnMut(usize, usize, usize) -> bool,
-) {
-    let mut tokens = vec![];
-    let mut merged = |piece: &[u8]| {
-        tokens.clear();
-        merge(vocabulary, piece, &mut tokens);
-        tokens.len()
-    };
-    while at < text.len() {
-        let end = next(text, at);
-        let piece = &text[at..end];
-        let n = if piece.len() <= LONGEST {
-            let key = Key::new(text, at, end);
-            cache.short(key, || if vocabulary.has(key) { 1 } else { merged(piece) })
-        } else {
-            cache.long(piece, || if vocabulary.whole(piece).is_some() { 1 } else { merged(piece) })
-        };
-        if !f(at, end, n) {
-            return;
-        }
-        at = end;
     }
 }

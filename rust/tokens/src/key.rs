@@ -62,6 +62,12 @@ impl Set {
     /// The place of a key, and its number.
     #[inline]
     pub(crate) fn find(&self, key: Key) -> Option<(usize, u8)> {
-        (0..4).find(|&i| (self.0[i] ^ key.0) << (128 - FREE) == 0).map(|i| (i, (self.0[i] >> FREE) as u8))
+        (0..4).find(|&i| (self.0[i] ^ key.0) << (128 - FREE) == 0).map(|i| (i, note(self.0[i])))
     }
+}
+
+/// The number that an entry has.
+#[inline]
+pub(crate) fn note(entry: u128) -> u8 {
+    (entry >> FREE) as u8
 }

@@ -1,5 +1,7 @@
 //! Exact token counts for the encodings of `tiktoken`, with the vocabularies inside: see `DESIGN.md`.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod cache;
 mod classes;
 mod counter;
@@ -12,6 +14,9 @@ mod pieces;
 mod short;
 mod special;
 mod vocabulary;
+mod walk;
+#[cfg(any(test, target_arch = "x86_64"))]
+mod windows;
 
 pub use counter::Counter;
 pub use encoding::{Encoding, Id, UnknownEncoding};

@@ -1,0 +1,68 @@
+//! From a text to its pieces and their counts.
+
+use crate::cache::Cache;
+use crate::key::{Key, LONGEST, Set};
+use crate::merge::merge;
+use crate::pieces::Next;
+use crate::vocabulary::{Id, Vocabulary};
+
+/// What counts of pieces come from.
+pub(crate) struct Counts<'a> {
+    pub(crate) vocabulary: &'a Vocabulary,
+    pub(crate) cache: &'a mut Cache,
+    /// Kept for its memory.
+    pub(crate) tokens: Vec<Id>,
+}
+
+impl Counts<'_> {
+    /// How many tokens the piece is; `find` is [`Set::find`].
+    #[inline]
+    pub(crate) fn of(
+        &mut self,
+        text: &[u8],
+        at: usize,
+        end: usize,
+        find: impl Fn(&Set, Key) -> Option<(usize, u8)>,
+    ) -> usize {
+        let Self { vocabulary, cache, tokens } = self;
+        let piece = &text[at..end];
+        if piece.len() <= LONGEST {
+            let key = Key::new(text, at, end);
+            let new = || if vocabulary.has(key) { 1 } else { merged(vocabulary, piece, tokens) };
+            cache.short(key, find, new)
+        } else {
+            let new =
+                || if vocabulary.whole(piece).is_some() { 1 } else { merged(vocabulary, piece, tokens) };
+            cache.long(piece, new)
+        }
+    }
+}
+
+#[inline(never)]
+fn merged(vocabulary: &Vocabulary, piece: &[u8], tokens: &mut Vec<Id>) -> usize {
+    tokens.clear();
+    merge(vocabulary, piece, tokens);
+    tokens.len()
+}
+
+/// Splits `text` from `at` on and calls `f` with each piece's beginning, end and count until it says no.
+pub(crate) fn walk(
+    number: usize,
+    next: Next,
+    counts: &mut Counts<'_>,
+    text: &[u8],
+    mut at: usize,
+    mut f: impl FnMut(usize, usize, usize) -> bool,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if number < 2 && text.len() - at >= 64 && crate::avx2::is_there() {
+        return crate::avx2::walk(number, next, counts, text, at, f);
+    }
+    while at < text.len() {
+        let end = next(text, at);
+        if !f(at, end, counts.of(text, at, end, Set::find)) {
+            return;
+        }
+        at = end;
+    }
+}
