@@ -8,7 +8,7 @@ use std::arch::x86_64::{
     _mm256_xor_si256,
 };
 
-use crate::key::{Key, Set, note};
+use crate::key::{Key, Set, USED, note};
 use crate::pieces::Next;
 use crate::walk::Counts;
 use crate::windows::{Bytes, Masks, starts};
@@ -93,23 +93,27 @@ pub(crate) fn masks(text: &Bytes) -> Masks {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn find(set: &Set, key: Key) -> Option<(usize, u8)> {
-    let key = key.with(0);
-    let (low, high) = ((key as u64).cast_signed(), ((key >> 64) as u64).cast_signed());
-    let (key, used) =
-        (_mm256_set_epi64x(high, low, high, low), _mm256_set_epi64x(i64::MAX >> 3, -1, i64::MAX >> 3, -1));
-    let same = |two: &[u128; 2]| {
-        // SAFETY: 32 bytes are readable behind the reference; the load needs no alignment.
-        let two = unsafe { _mm256_loadu_si256(two.as_ptr().cast()) };
-        let differ = _mm256_and_si256(_mm256_xor_si256(two, key), used);
-        _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(differ, _mm256_setzero_si256())))
-    };
     let ([one, two], []) = set.0.as_chunks() else { unreachable!("four entries are two pairs") };
-    let halves = same(one) | same(two) << 4;
+    let halves = same(one, key) | same(two, key) << 4;
     let found = halves & halves >> 1 & 0x55;
-    (found != 0).then(|| {
-        let i = found.trailing_zeros() as usize / 2 & 3;
-        (i, note(set.0[i]))
-    })
+    if found == 0 {
+        return None;
+    }
+    let i = found.trailing_zeros() as usize / 2 & 3;
+    Some((i, note(set.0[i])))
+}
+
+/// A bit for each eight bytes that are those of the key.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn same(entries: &[u128; 2], key: Key) -> i32 {
+    let (low, high) = key.halves();
+    let key = _mm256_set_epi64x(high, low, high, low);
+    let used = _mm256_set_epi64x(USED, -1, USED, -1);
+    // SAFETY: 32 bytes are readable behind the reference; the load needs no alignment.
+    let entries = unsafe { _mm256_loadu_si256(entries.as_ptr().cast()) };
+    let differ = _mm256_and_si256(_mm256_xor_si256(entries, key), used);
+    _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(differ, _mm256_setzero_si256())))
 }
 
 /// Pieces that are split before they are counted.

@@ -10,6 +10,10 @@ pub(crate) struct Key(u128);
 /// Where the free bits begin.
 const FREE: u32 = 124;
 
+/// The bits of the last eight bytes that are not free.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const USED: i64 = i64::MAX >> 3;
+
 impl Key {
     /// The key of `text[at..end]`, of 1 to [`LONGEST`] bytes.
     #[inline]
@@ -42,6 +46,13 @@ impl Key {
         let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
         let x = u128::from(low ^ 0x9E37_79B9_7F4A_7C15) * u128::from(high ^ 0xBF58_476D_1CE4_E5B9);
         x as u64 ^ (x >> 64) as u64
+    }
+
+    /// The first and the last eight bytes.
+    #[inline]
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn halves(self) -> (i64, i64) {
+        ((self.0 as u64).cast_signed(), ((self.0 >> 64) as u64).cast_signed())
     }
 
     /// An entry of a [`Set`].
