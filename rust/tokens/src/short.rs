@@ -10,6 +10,8 @@ pub(crate) struct Short {
     ids: Vec<Id>,
     /// By a hash, the first three and the first four bytes of tokens.
     heads: Vec<Head>,
+    /// By a hash of the first six bytes of tokens, a bit for each length that has more.
+    sixes: Vec<u16>,
     /// By two bytes, the longest token of no more that they begin with; by one byte, its token.
     two: Vec<Id>,
     one: [Id; 256],
@@ -31,6 +33,13 @@ struct Head {
 const MERGED: u8 = 2;
 const WHOLE: u8 = 1;
 
+const SIXES: usize = 1 << 17;
+
+#[inline]
+fn six(key: Key) -> usize {
+    (key.cut(6).hash() >> 20) as usize & (SIXES - 1)
+}
+
 impl Short {
     pub(crate) fn new(count: usize) -> Self {
         let sets = (count / 3).next_power_of_two();
@@ -39,6 +48,7 @@ impl Short {
             sets: vec![Set::EMPTY; sets],
             ids: vec![0; sets * 4],
             heads: vec![none; sets * 2],
+            sixes: vec![0; SIXES],
             two: vec![0; 1 << 16],
             one: [0; 256],
         }
@@ -75,6 +85,9 @@ impl Short {
                 match token.len() {
                     3 | 4 => head.id = id,
                     more => head.longer |= 1 << more,
+                }
+                if token.len() > 6 {
+                    self.sixes[six(key)] |= 1 << token.len();
                 }
             }
         }
@@ -139,6 +152,9 @@ impl Short {
         if most >= 4 {
             let head = self.heads[self.head_slot(key.first(4), 4)];
             let mut lengths = head.longer & u16::MAX >> (LONGEST - most);
+            if lengths >> 7 != 0 {
+                lengths &= self.sixes[six(key)] | 0x7f;
+            }
             while lengths != 0 {
                 let len = lengths.ilog2();
                 if let Some((at, MERGED)) = self.find(key.cut(len as usize)) {
