@@ -34,10 +34,21 @@ impl Key {
         Self(self.0 & mask | (len as u128) << 120)
     }
 
+    /// The key of its bytes from one place to another.
+    #[inline]
+    pub(crate) fn part(self, from: usize, to: usize) -> Self {
+        Self(self.0 >> (8 * from)).cut(to - from)
+    }
+
     /// The first bytes, at most four.
     #[inline]
     pub(crate) fn first(self, len: usize) -> u32 {
         self.0 as u32 & u32::MAX >> (32 - 8 * len)
+    }
+
+    #[inline]
+    pub(crate) fn len(self) -> usize {
+        (self.0 >> 120) as usize & 15
     }
 
     /// A well-mixed number; places in tables are some bits of it.

@@ -1,18 +1,18 @@
 //! The tokens that fit into a key: each is found by one look at a line of the processor's cache.
 
-use crate::key::{Key, LONGEST, Set};
+use crate::key::{Key, LONGEST, Set, note};
 use crate::vocabulary::{Id, NONE};
 
 /// All short tokens, and which of them begin alike.
 pub(crate) struct Short {
     sets: Vec<Set>,
-    /// The numbers of the tokens, four for each set.
+    /// The numbers of the tokens that have no room for it in their entries, four for each set.
     ids: Vec<Id>,
     /// By a hash, the first three and the first four bytes of tokens.
     heads: Vec<Head>,
     /// By a hash of the first six bytes of tokens, a bit for each length that has more.
     sixes: Vec<u16>,
-    /// By two bytes, the longest token of no more that they begin with; by one byte, its token.
+    /// By two bytes, and by one byte, the token of these.
     two: Vec<Id>,
     one: [Id; 256],
 }
@@ -28,6 +28,9 @@ struct Head {
     /// The token that is nothing more.
     id: Id,
 }
+
+/// Tokens of up to so many bytes have their number in the entry, behind the bytes.
+const NEAR: usize = 12;
 
 /// What an entry says: whether merges lead to the token.
 const MERGED: u8 = 2;
@@ -49,7 +52,7 @@ impl Short {
             ids: vec![0; sets * 4],
             heads: vec![none; sets * 2],
             sixes: vec![0; SIXES],
-            two: vec![0; 1 << 16],
+            two: vec![NONE; 1 << 16],
             one: [0; 256],
         }
     }
@@ -64,17 +67,18 @@ impl Short {
                 None => set = self.after(set),
             }
         };
-        self.sets[set].0[free] = key.with(if merged { MERGED } else { WHOLE });
-        self.ids[set * 4 + free] = id;
+        let mut entry = key.with(if merged { MERGED } else { WHOLE });
+        if token.len() <= NEAR {
+            entry |= u128::from(id) << (8 * NEAR);
+        } else {
+            self.ids[set * 4 + free] = id;
+        }
+        self.sets[set].0[free] = entry;
         if !merged {
             return;
         }
         match *token {
-            // Tokens of two bytes come after those of one.
-            [one] => {
-                self.one[usize::from(one)] = id;
-                (0..256).for_each(|next| self.two[usize::from(one) | next << 8] = id);
-            }
+            [one] => self.one[usize::from(one)] = id,
             [one, two] => self.two[usize::from(one) | usize::from(two) << 8] = id,
             _ => {
                 let len = token.len().min(4);
@@ -116,32 +120,56 @@ impl Short {
         }
     }
 
+    /// The number of a token, and whether merges lead to it.
     #[inline]
-    fn find(&self, key: Key) -> Option<(usize, u8)> {
+    fn find(&self, key: Key) -> Option<(Id, u8)> {
         let mut at = self.first(key);
+        let len = key.len();
+        // All but the note, and the number where there is one.
+        let unused = 15 << 124 | if len <= NEAR { 0xff_ffff << (8 * NEAR) } else { 0 };
+        let wanted = key.with(0) & !unused;
         loop {
-            let set = &self.sets[at];
-            if let Some((way, note)) = set.find(key) {
-                return Some((at * 4 + way, note));
+            let set = &self.sets[at].0;
+            if let Some(way) = (0..4).find(|&way| set[way] & !unused == wanted) {
+                let id = if len <= NEAR {
+                    (set[way] >> (8 * NEAR)) as Id & 0xff_ffff
+                } else {
+                    self.ids[at * 4 + way]
+                };
+                return Some((id, note(set[way])));
             }
             // A set is filled from its front, and overflows only when it is full.
-            if set.0[3] == 0 {
+            if set[3] == 0 {
                 return None;
             }
             at = self.after(at);
         }
     }
 
-    /// Whether these bytes are a token.
-    #[inline]
-    pub(crate) fn has(&self, key: Key) -> bool {
-        self.find(key).is_some()
-    }
-
     /// The token of these bytes.
     #[inline]
     pub(crate) fn id(&self, key: Key) -> Option<Id> {
-        self.find(key).map(|(at, _)| self.ids[at])
+        self.find(key).map(|found| found.0)
+    }
+
+    /// The token of these bytes that merges lead to, or [`NONE`]; for two bytes or more.
+    #[inline]
+    pub(crate) fn merged(&self, key: Key) -> Id {
+        let len = key.len();
+        if len == 2 {
+            return self.two[key.first(2) as usize];
+        }
+        let head = self.heads[self.head_slot(key.first(len.min(4)), len.min(4))];
+        if len <= 4 {
+            return head.id;
+        }
+        if head.longer >> len & 1 == 0 || len > 6 && self.sixes[six(key)] >> len & 1 == 0 {
+            return NONE;
+        }
+        match self.find(key) {
+            Some((id, MERGED)) => id,
+            _ => NONE,
+        }
     }
 
     /// The longest short token that the text begins with and that merges lead to.
@@ -157,8 +185,8 @@ impl Short {
             }
             while lengths != 0 {
                 let len = lengths.ilog2();
-                if let Some((at, MERGED)) = self.find(key.cut(len as usize)) {
-                    return self.ids[at];
+                if let Some((id, MERGED)) = self.find(key.cut(len as usize)) {
+                    return id;
                 }
                 lengths ^= 1 << len;
             }
@@ -172,9 +200,12 @@ impl Short {
                 return id;
             }
         }
-        match *text {
-            [one] => self.one[usize::from(one)],
-            _ => self.two[usize::from(text[0]) | usize::from(text[1]) << 8],
+        if most >= 2 {
+            let id = self.two[key.first(2) as usize];
+            if id != NONE {
+                return id;
+            }
         }
+        self.one[usize::from(text[0])]
     }
 }

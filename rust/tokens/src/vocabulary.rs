@@ -158,7 +158,13 @@ impl Vocabulary {
     /// Whether these bytes are a token.
     #[inline]
     pub(crate) fn has(&self, key: Key) -> bool {
-        self.short.has(key)
+        self.short.id(key).is_some()
+    }
+
+    /// The token that merges lead to and that has these bytes, two or more, or [`NONE`].
+    #[inline]
+    pub(crate) fn merged(&self, key: Key) -> Id {
+        self.short.merged(key)
     }
 
     fn slot(&self, bytes: &[u8]) -> usize {

@@ -2,7 +2,7 @@
 
 use crate::cache::Cache;
 use crate::key::{Key, LONGEST, Set};
-use crate::merge::merge;
+use crate::merge::{count_short, merge};
 use crate::pieces::Next;
 use crate::vocabulary::{Id, Vocabulary};
 
@@ -28,7 +28,7 @@ impl Counts<'_> {
         let piece = &text[at..end];
         if piece.len() <= LONGEST {
             let key = Key::new(text, at, end);
-            let new = || if vocabulary.has(key) { 1 } else { merged(vocabulary, piece, tokens) };
+            let new = || if vocabulary.has(key) { 1 } else { count_short(vocabulary, key) };
             cache.short(key, find, new)
         } else {
             let new =
