@@ -7,11 +7,11 @@ use crate::key::{Key, LONGEST, Set};
 /// Of short pieces: 2 MiB.
 const SETS: usize = 1 << 15;
 
-/// Of long ones: 2 MiB, touched only where there are such.
+/// Of long ones, which fit into a line of the processor's cache with length and count: 2 MiB.
 const LONG_SETS: usize = 1 << 15;
 
-/// Bytes of a piece that fit beside length and count into a line of the processor's cache.
-const LONG: usize = 62;
+/// Of even longer ones, rulers and indents: 256 KiB.
+const LINES: usize = 1 << 10;
 
 /// Caches of a vocabulary that stay when nobody counts.
 const KEPT: usize = 16;
@@ -19,22 +19,13 @@ const KEPT: usize = 16;
 /// The tables.
 pub(crate) struct Cache {
     short: Vec<Set>,
-    long: Vec<Long>,
-}
-
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Long {
-    bytes: [u8; LONG],
-    /// 0 for none.
-    len: u8,
-    count: u8,
+    long: Table<64>,
+    lines: Table<256>,
 }
 
 impl Cache {
     fn new() -> Self {
-        let none = Long { bytes: [0; LONG], len: 0, count: 0 };
-        Self { short: vec![Set::EMPTY; SETS], long: vec![none; LONG_SETS] }
+        Self { short: vec![Set::EMPTY; SETS], long: Table::new(LONG_SETS), lines: Table::new(LINES) }
     }
 
     /// The count of a piece: the one kept, or what `count` gives. Counts above 15 are not kept.
@@ -60,17 +51,35 @@ impl Cache {
     /// The same for a piece of more bytes than fit into a key.
     #[inline]
     pub(crate) fn long(&mut self, piece: &[u8], count: impl FnOnce() -> usize) -> usize {
-        if piece.len() > LONG {
-            return count();
+        match piece.len() {
+            ..=62 => self.long.get(piece, count),
+            ..=254 => self.lines.get(piece, count),
+            _ => count(),
         }
-        let entry = &mut self.long[hash(piece) & (LONG_SETS - 1)];
-        if usize::from(entry.len) == piece.len() && entry.bytes[..piece.len()] == *piece {
-            return entry.count.into();
+    }
+}
+
+/// Pieces by a hash, one for each: its bytes, their number, and the count in the last one. Memory that starts as zeros
+/// costs nothing before it is used.
+struct Table<const N: usize>(Vec<[u8; N]>);
+
+impl<const N: usize> Table<N> {
+    fn new(entries: usize) -> Self {
+        Self(vec![[0; N]; entries])
+    }
+
+    /// The count of a piece of up to `N - 2` bytes.
+    #[inline]
+    fn get(&mut self, piece: &[u8], count: impl FnOnce() -> usize) -> usize {
+        let at = hash(piece) & (self.0.len() - 1);
+        let entry = &mut self.0[at];
+        if usize::from(entry[N - 2]) == piece.len() && entry[..piece.len()] == *piece {
+            return entry[N - 1].into();
         }
         let n = count();
-        entry.bytes[..piece.len()].copy_from_slice(piece);
-        entry.len = piece.len() as u8;
-        entry.count = n as u8;
+        entry[..piece.len()].copy_from_slice(piece);
+        // Tokens are no more than bytes.
+        (entry[N - 2], entry[N - 1]) = (piece.len() as u8, n as u8);
         n
     }
 }
