@@ -2,13 +2,13 @@
 #![allow(unsafe_code)] // unaligned loads, and calls that need a processor feature. What it brings: `DESIGN.md`.
 
 use std::arch::x86_64::{
-    __m256i, _mm256_and_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpeq_epi64,
-    _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_or_si256,
-    _mm256_set_epi64x, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_slli_epi16, _mm256_sub_epi8,
-    _mm256_xor_si256,
+    __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_and_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi8,
+    _mm256_cmpeq_epi64, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_movemask_pd,
+    _mm256_or_si256, _mm256_set_epi64x, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_slli_epi16,
+    _mm256_sub_epi8, _mm256_xor_si256,
 };
 
-use crate::key::{Key, Set, USED, note};
+use crate::key::{Key, LONGEST, Set, USED, note};
 use crate::pieces::Next;
 use crate::walk::Counts;
 use crate::windows::{Bytes, Masks, starts};
@@ -99,7 +99,7 @@ fn find(set: &Set, key: Key) -> Option<(usize, u8)> {
     if found == 0 {
         return None;
     }
-    let i = found.trailing_zeros() as usize / 2 & 3;
+    let i = (found.trailing_zeros() as usize / 2) & 3;
     Some((i, note(set.0[i])))
 }
 
@@ -115,6 +115,9 @@ fn same(entries: &[u128; 2], key: Key) -> i32 {
     let differ = _mm256_and_si256(_mm256_xor_si256(entries, key), used);
     _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(differ, _mm256_setzero_si256())))
 }
+
+/// New pieces in a batch that are worth a look ahead in the next one.
+const FEW: usize = 1;
 
 /// Pieces that are split before they are counted.
 const BATCH: usize = 64;
@@ -175,12 +178,27 @@ fn walk_as<const O200K: bool>(
             ends[n] = split;
             n += 1;
         }
+        // Where much is new, memory is waited for: it is asked for all pieces before the first is looked up.
+        if counts.new > FEW {
+            look_ahead(counts, text, at, &ends[..n]);
+        }
+        counts.new = 0;
         for &end in &ends[..n] {
             if !f(at, end, counts.of(text, at, end, |set, key| find(set, key))) {
                 return;
             }
             at = end;
         }
+    }
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi2")]
+fn look_ahead(counts: &Counts<'_>, text: &[u8], mut at: usize, ends: &[usize]) {
+    for &end in ends {
+        let key = Key::new(text, at, end.min(at + LONGEST));
+        counts.lines(key, |line| _mm_prefetch::<_MM_HINT_T0>(line.cast()));
+        at = end;
     }
 }
 

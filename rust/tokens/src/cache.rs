@@ -28,6 +28,13 @@ impl Cache {
         Self { short: vec![Set::EMPTY; SETS], long: Table::new(LONG_SETS), lines: Table::new(LINES) }
     }
 
+    /// Where the count of a piece is kept.
+    #[inline]
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn set(&self, key: Key) -> &Set {
+        &self.short[key.hash() as usize & (SETS - 1)]
+    }
+
     /// The count of a piece: the one kept, or what `count` gives. Counts above 15 are not kept.
     #[inline]
     pub(crate) fn short(
@@ -53,7 +60,7 @@ impl Cache {
     pub(crate) fn long(&mut self, piece: &[u8], count: impl FnOnce() -> usize) -> usize {
         match piece.len() {
             ..=62 => self.long.get(piece, count),
-            ..=254 => self.lines.get(piece, count),
+            63..=254 => self.lines.get(piece, count),
             _ => count(),
         }
     }
@@ -87,8 +94,8 @@ impl<const N: usize> Table<N> {
 /// A hash of more than 15 bytes, eight at a time; the last eight overlap with those before.
 #[inline]
 fn hash(bytes: &[u8]) -> usize {
-    const { assert!(LONGEST >= 8) };
     const K: u64 = 0x9E37_79B9_7F4A_7C15;
+    const { assert!(LONGEST >= 8) };
     let mut x = bytes.len() as u64;
     let mut mix = |eight: &[u8; 8]| x = (x.rotate_left(23) ^ u64::from_le_bytes(*eight)).wrapping_mul(K);
     for eight in bytes.as_chunks().0 {
@@ -101,10 +108,10 @@ fn hash(bytes: &[u8]) -> usize {
 /// Calls `f` with a cache of one of the vocabularies that no one else uses. Caches outlive the threads that filled them:
 /// there are as many as calls ran at once, and at most [`KEPT`] of them stay.
 pub(crate) fn with<T>(vocabulary: usize, f: impl FnOnce(&mut Cache) -> T) -> T {
-    static CACHES: [Mutex<Vec<Box<Cache>>>; 4] = [const { Mutex::new(vec![]) }; 4];
+    static CACHES: [Mutex<Vec<Cache>>; 4] = [const { Mutex::new(vec![]) }; 4];
     // Only tried: a process forked while another thread held the lock would wait for ever.
     let kept = CACHES[vocabulary].try_lock().ok().and_then(|mut caches| caches.pop());
-    let mut cache = kept.unwrap_or_else(|| Box::new(Cache::new()));
+    let mut cache = kept.unwrap_or_else(Cache::new);
     let result = f(&mut cache);
     if let Ok(mut caches) = CACHES[vocabulary].try_lock()
         && caches.len() < KEPT

@@ -127,7 +127,7 @@ impl Encoding {
     pub(crate) fn pieces(self, text: &[u8], at: usize, f: impl FnMut(usize, usize, usize) -> bool) {
         let (number, vocabulary, next) = self.parts();
         cache::with(number, |cache| {
-            walk(number, next, &mut Counts { vocabulary, cache, tokens: vec![] }, text, at, f)
+            walk(number, next, &mut Counts { vocabulary, cache, tokens: vec![], new: 0 }, text, at, f);
         });
     }
 

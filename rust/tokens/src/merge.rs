@@ -20,8 +20,8 @@ pub(crate) fn count_short(vocabulary: &Vocabulary, key: Key) -> usize {
         NONE => u32::MAX,
         id => id << 4 | from as u32,
     };
-    for from in 0..len - 1 {
-        ranks[from] = rank(from, from + 2);
+    for (from, first) in ranks[..len - 1].iter_mut().enumerate() {
+        *first = rank(from, from + 2);
     }
     loop {
         let first = ranks.into_iter().min().unwrap_or(u32::MAX);

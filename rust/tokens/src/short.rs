@@ -102,6 +102,13 @@ impl Short {
         (key.hash() >> 32) as usize & (self.sets.len() - 1)
     }
 
+    /// Where the token of these bytes stands, but for full sets.
+    #[inline]
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn set(&self, key: Key) -> &Set {
+        &self.sets[self.first(key)]
+    }
+
     #[inline]
     fn after(&self, set: usize) -> usize {
         (set + 1) & (self.sets.len() - 1)

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::key::{Key, LONGEST};
+use crate::key::{Key, LONGEST, Set};
 use crate::short::Short;
 
 /// A token's number, which is also its rank: the lower, the earlier it is merged.
@@ -153,6 +153,13 @@ impl Vocabulary {
         }
         let id = self.whole[self.slot(bytes)];
         (id != NONE).then_some(id)
+    }
+
+    /// Where a token of these bytes stands, if it is one.
+    #[inline]
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn set(&self, key: Key) -> &Set {
+        self.short.set(key)
     }
 
     /// Whether these bytes are a token.

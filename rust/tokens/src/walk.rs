@@ -12,6 +12,8 @@ pub(crate) struct Counts<'a> {
     pub(crate) cache: &'a mut Cache,
     /// Kept for its memory.
     pub(crate) tokens: Vec<Id>,
+    /// Short pieces that were not in the cache.
+    pub(crate) new: usize,
 }
 
 impl Counts<'_> {
@@ -24,18 +26,34 @@ impl Counts<'_> {
         end: usize,
         find: impl Fn(&Set, Key) -> Option<(usize, u8)>,
     ) -> usize {
-        let Self { vocabulary, cache, tokens } = self;
+        let Self { vocabulary, cache, tokens, new } = self;
         let piece = &text[at..end];
         if piece.len() <= LONGEST {
             let key = Key::new(text, at, end);
-            let new = || if vocabulary.has(key) { 1 } else { count_short(vocabulary, key) };
-            cache.short(key, find, new)
+            let count = || fresh(vocabulary, key, new);
+            cache.short(key, find, count)
         } else {
-            let new =
+            let count =
                 || if vocabulary.whole(piece).is_some() { 1 } else { merged(vocabulary, piece, tokens) };
-            cache.long(piece, new)
+            cache.long(piece, count)
         }
     }
+}
+
+impl Counts<'_> {
+    /// Calls `f` with the lines of memory that are looked at for a new piece.
+    #[inline]
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn lines(&self, key: Key, f: impl Fn(*const Set)) {
+        f(self.cache.set(key));
+        f(self.vocabulary.set(key));
+    }
+}
+
+#[inline(never)]
+fn fresh(vocabulary: &Vocabulary, key: Key, new: &mut usize) -> usize {
+    *new += 1;
+    if vocabulary.has(key) { 1 } else { count_short(vocabulary, key) }
 }
 
 #[inline(never)]

@@ -114,6 +114,34 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    /// Longer than the windows in which pieces are looked for, with little that is not ASCII.
+    #[test]
+    fn windows(text in "([ \n(\t]{0,3}[A-Za-z]{0,9}('(s|S|re|LL|x|ſ))?[.!/;]{0,2}[0-9]{0,7}[ \t\r\n]{0,3}[é漢\u{301}]?){10,40}") {
+        check(&text);
+    }
+
+    #[test]
+    fn windows_of_tricky_text(text in "[aAzZ'srelLdT0-9 \t\r\n\u{b}/.;(é\u{301}漢ſ]{64,300}") {
+        check(&text);
+    }
+
+    /// What was counted before is counted the same from what was kept.
+    #[test]
+    fn again(text in "([ \n]?[A-Za-z]{1,20}|[ ]{1,90}|[-=]{1,260}|漢字かな){1,12}") {
+        check(&text);
+        check(&text);
+        let mut looks = 0;
+        let long = text.repeat(1_200_000 / text.len());
+        let counted = Encoding::O200kBase.count_checked(&long, || { looks += 1; Ok::<_, ()>(()) });
+        prop_assert_eq!(counted, Ok(Encoding::O200kBase.count(&long)));
+        prop_assert!(looks >= 1);
+        prop_assert_eq!(Encoding::O200kBase.count_checked(&long, || Err(7)), Err(7));
+    }
+}
+
 /// Where tokens of the whole end.
 fn token_ends(encoding: Encoding, text: &str) -> Vec<usize> {
     let lengths = encoding.encode(text).into_iter().map(|id| encoding.token(id).expect("a token").len());
