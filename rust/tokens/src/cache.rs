@@ -7,14 +7,14 @@ use crate::key::{Key, LONGEST, Set};
 /// Of short pieces: 2 MiB.
 const SETS: usize = 1 << 15;
 
-/// Of long ones, which fit into a line of the processor's cache with length and count: 2 MiB.
-const LONG_SETS: usize = 1 << 15;
+/// Of long ones, which fit into a line of the processor's cache with length and count: 4 MiB.
+const LONG_SETS: usize = 1 << 16;
 
 /// Of even longer ones, rulers and indents: 256 KiB.
 const LINES: usize = 1 << 10;
 
 /// Caches of a vocabulary that stay when nobody counts.
-const KEPT: usize = 16;
+const KEPT: usize = 64;
 
 /// The tables.
 pub(crate) struct Cache {
@@ -66,7 +66,7 @@ impl Cache {
     }
 }
 
-/// Pieces by a hash, one for each: its bytes, their number, and the count in the last one. Memory that starts as zeros
+/// Pieces by a hash, two for each place: the bytes, their number, and the count in the last one. Memory that starts as zeros
 /// costs nothing before it is used.
 struct Table<const N: usize>(Vec<[u8; N]>);
 
@@ -78,12 +78,17 @@ impl<const N: usize> Table<N> {
     /// The count of a piece of up to `N - 2` bytes.
     #[inline]
     fn get(&mut self, piece: &[u8], count: impl FnOnce() -> usize) -> usize {
-        let at = hash(piece) & (self.0.len() - 1);
-        let entry = &mut self.0[at];
-        if usize::from(entry[N - 2]) == piece.len() && entry[..piece.len()] == *piece {
-            return entry[N - 1].into();
+        let at = hash(piece) & (self.0.len() - 2);
+        let is = |entry: &[u8; N]| usize::from(entry[N - 2]) == piece.len() && entry[..piece.len()] == *piece;
+        for entry in &self.0[at..at + 2] {
+            if is(entry) {
+                return entry[N - 1].into();
+            }
         }
         let n = count();
+        // The newest stands first.
+        self.0[at + 1] = self.0[at];
+        let entry = &mut self.0[at];
         entry[..piece.len()].copy_from_slice(piece);
         // Tokens are no more than bytes.
         (entry[N - 2], entry[N - 1]) = (piece.len() as u8, n as u8);
