@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::key::{Key, LONGEST, Set};
+use crate::key::{Key, LONGEST};
 use crate::short::Short;
 
 /// A token's number, which is also its rank: the lower, the earlier it is merged.
@@ -158,7 +158,7 @@ impl Vocabulary {
     /// Where a token of these bytes stands, if it is one.
     #[inline]
     #[cfg(target_arch = "x86_64")]
-    pub(crate) fn set(&self, key: Key) -> &Set {
+    pub(crate) fn set(&self, key: Key) -> &crate::key::Set {
         self.short.set(key)
     }
 

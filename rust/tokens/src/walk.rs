@@ -76,6 +76,8 @@ pub(crate) fn walk(
     if number < 2 && text.len() - at >= 64 && crate::avx2::is_there() {
         return crate::avx2::walk(number, next, counts, text, at, f);
     }
+    // Which encoding it is matters to windows alone.
+    let _ = number;
     while at < text.len() {
         let end = next(text, at);
         if !f(at, end, counts.of(text, at, end, Set::find)) {
