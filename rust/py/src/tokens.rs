@@ -186,22 +186,16 @@ impl Counter {
 }
 
 fn in_slices(encoding: Engine, text: &str, stop: &Stop) -> Result<usize, Stopped> {
-    if text.len() < SLICE {
-        return Ok(encoding.count(text));
-    }
-    let mut counter = Counting::new(encoding);
-    for slice in text.as_bytes().chunks(SLICE) {
-        stop.check()?;
-        counter.feed(slice);
-    }
-    Ok(counter.count())
+    encoding.count_checked(text, || stop.check())
 }
 
 /// The text as `tiktoken` reads it: what is no character counts as U+FFFD, halves of one in a row as that one.
 fn decoded<'t>(text: &'t Text<'_>) -> PyResult<Cow<'t, str>> {
-    if let Text::Encoded(object, bytes) = text
-        && std::str::from_utf8(bytes.as_bytes()).is_err()
-    {
+    // First, as it is several times faster than what follows.
+    if let Ok(valid) = std::str::from_utf8(text.bytes()) {
+        return Ok(Cow::Borrowed(valid));
+    }
+    if let Text::Encoded(object, _) = text {
         let py = object.py();
         let utf16 = py.get_type::<PyString>().call_method1("encode", (object, "utf-16", "surrogatepass"))?;
         let whole: String = utf16.call_method1("decode", ("utf-16", "replace"))?.extract()?;

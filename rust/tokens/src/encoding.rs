@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::cache::{self, Cache, Key, LONGEST};
+use crate::cache;
 use crate::merge::merge;
 use crate::pieces::{self, Next};
 use crate::vocabulary::{CL100K, O200K, P50K, R50K, Vocabulary};
+use crate::walk::{Counts, walk};
 
 pub use crate::vocabulary::Id;
 
@@ -28,6 +29,9 @@ pub enum Encoding {
     /// GPT-2: the same as [`Encoding::R50kBase`].
     Gpt2,
 }
+
+/// Bytes between two looks whether to go on.
+const CHECKED: usize = 1 << 20;
 
 /// A name that no encoding has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,13 +108,26 @@ impl Encoding {
         total
     }
 
+    /// [`Encoding::count`] for long texts: asks `check` every million bytes or so whether to go on.
+    pub fn count_checked<E>(self, text: &str, mut check: impl FnMut() -> Result<(), E>) -> Result<usize, E> {
+        let (mut total, mut next) = (0, CHECKED);
+        let mut outcome = Ok(());
+        self.pieces(text.as_bytes(), 0, |_, end, count| {
+            total += count;
+            if end >= next {
+                next = end + CHECKED;
+                outcome = check();
+            }
+            outcome.is_ok()
+        });
+        outcome.map(|()| total)
+    }
+
     /// Splits `text` from `at` on and calls `f` with each piece's beginning, end and number of tokens until it says no.
     pub(crate) fn pieces(self, text: &[u8], at: usize, f: impl FnMut(usize, usize, usize) -> bool) {
-        let (number, vocabulary, _) = self.parts();
-        cache::with(number, |cache| match self.parts().0 {
-            0 => each(vocabulary, cache, pieces::o200k, text, at, f),
-            1 => each(vocabulary, cache, pieces::cl100k, text, at, f),
-            _ => each(vocabulary, cache, pieces::r50k, text, at, f),
+        let (number, vocabulary, next) = self.parts();
+        cache::with(number, |cache| {
+            walk(number, next, &mut Counts { vocabulary, cache, tokens: vec![], new: 0 }, text, at, f);
         });
     }
 
@@ -179,37 +196,5 @@ fn encode_piece(vocabulary: &Vocabulary, piece: &[u8], tokens: &mut Vec<Id>) {
     match vocabulary.whole(piece) {
         Some(id) => tokens.push(id),
         None => merge(vocabulary, piece, tokens),
-    }
-}
-
-#[inline]
-fn each(
-    vocabulary: &Vocabulary,
-    cache: &mut Cache,
-    next: impl Fn(&[u8], usize) -> usize,
-    text: &[u8],
-    mut at: usize,
-    mut f: impl FnMut(usize, usize, usize) -> bool,
-) {
-    let mut tokens = vec![];
-    let mut count = |piece: &[u8]| {
-        if vocabulary.whole(piece).is_some() {
-            return 1;
-        }
-        tokens.clear();
-        merge(vocabulary, piece, &mut tokens);
-        tokens.len()
-    };
-    while at < text.len() {
-        let end = next(text, at);
-        let n = match end - at {
-            1 => 1,
-            2..=LONGEST => cache.get(Key::new(text, at, end), || count(&text[at..end])),
-            _ => count(&text[at..end]),
-        };
-        if !f(at, end, n) {
-            return;
-        }
-        at = end;
     }
 }

@@ -1,15 +1,22 @@
 //! Exact token counts for the encodings of `tiktoken`, with the vocabularies inside: see `DESIGN.md`.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod cache;
 mod classes;
 mod counter;
 mod encoding;
 mod estimate;
+mod key;
 mod limit;
 mod merge;
 mod pieces;
+mod short;
 mod special;
 mod vocabulary;
+mod walk;
+#[cfg(any(test, target_arch = "x86_64"))]
+mod windows;
 
 pub use counter::Counter;
 pub use encoding::{Encoding, Id, UnknownEncoding};

@@ -2,8 +2,14 @@
 
 use std::sync::LazyLock;
 
+use crate::key::{Key, LONGEST};
+use crate::short::Short;
+
 /// A token's number, which is also its rank: the lower, the earlier it is merged.
 pub type Id = u32;
+
+/// Bits for the beginnings of long tokens: few enough to stay near.
+const LONG_BITS: usize = 1 << 18;
 
 pub(crate) const NONE: Id = u32::MAX;
 
@@ -14,8 +20,12 @@ pub(crate) struct Vocabulary {
     starts: Vec<u32>,
     /// The two tokens that each was merged from: itself twice for one byte.
     splits: Vec<(Id, Id)>,
-    /// Tokens by a hash of their bytes.
+    /// Tokens that fit into a key.
+    short: Short,
+    /// Longer tokens by a hash of their bytes.
     whole: Vec<Id>,
+    /// A bit for each hash of what a longer token may begin with.
+    long: Vec<u64>,
     /// Tokens by a hash of the two that they are merged from.
     pairs: Vec<(Id, Id, Id)>,
     /// A bit for each hash that some pair has, small enough to stay near: most pairs merge to nothing.
@@ -57,11 +67,15 @@ impl Vocabulary {
         let id = |four: &[u8]| Id::from_le_bytes([four[0], four[1], four[2], four[3]]);
         let splits: Vec<(Id, Id)> = splits.chunks_exact(8).map(|s| (id(&s[..4]), id(&s[4..]))).collect();
         let slots = (lengths.len() * 2).next_power_of_two();
+        let fits = |len: &&u8| (1..=LONGEST as u8).contains(*len);
+        let short = lengths.iter().filter(fits).count();
         let mut all = Self {
             bytes,
             starts,
             splits,
-            whole: vec![NONE; slots],
+            short: Short::new(short),
+            whole: vec![NONE; ((lengths.len() - short) * 2).next_power_of_two()],
+            long: vec![0; LONG_BITS / 64],
             pairs: vec![(NONE, NONE, NONE); slots],
             merging: vec![0; slots / 8],
             heads: vec![],
@@ -71,9 +85,15 @@ impl Vocabulary {
         };
         for id in (0..lengths.len() as Id).filter(|&id| lengths[id as usize] > 0) {
             let token = all.token(id);
-            let slot = all.slot(token);
-            all.whole[slot] = id;
             let (left, right) = all.splits[id as usize];
+            if token.len() <= LONGEST {
+                all.short.insert(token, id, left != NONE);
+            } else {
+                let slot = all.slot(token);
+                all.whole[slot] = id;
+                let bit = long_bit(token);
+                all.long[bit / 64] |= 1 << (bit % 64);
+            }
             if left != NONE && token.len() > 1 {
                 let slot = all.pair_slot(left, right);
                 all.pairs[slot] = (left, right, id);
@@ -125,8 +145,33 @@ impl Vocabulary {
     /// The token that has these bytes.
     #[inline]
     pub(crate) fn whole(&self, bytes: &[u8]) -> Option<Id> {
+        if bytes.is_empty() {
+            return None;
+        }
+        if bytes.len() <= LONGEST {
+            return self.short.id(Key::new(bytes, 0, bytes.len()));
+        }
         let id = self.whole[self.slot(bytes)];
         (id != NONE).then_some(id)
+    }
+
+    /// Where a token of these bytes stands, if it is one.
+    #[inline]
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn set(&self, key: Key) -> &crate::key::Set {
+        self.short.set(key)
+    }
+
+    /// Whether these bytes are a token.
+    #[inline]
+    pub(crate) fn has(&self, key: Key) -> bool {
+        self.short.id(key).is_some()
+    }
+
+    /// The token that merges lead to and that has these bytes, two or more, or [`NONE`].
+    #[inline]
+    pub(crate) fn merged(&self, key: Key) -> Id {
+        self.short.merged(key)
     }
 
     fn slot(&self, bytes: &[u8]) -> usize {
@@ -160,7 +205,19 @@ impl Vocabulary {
     }
 
     /// The longest token that `text` begins with.
+    #[inline]
     pub(crate) fn longest(&self, text: &[u8]) -> Id {
+        if text.len() > LONGEST {
+            let bit = long_bit(text);
+            if self.long[bit / 64] >> (bit % 64) & 1 != 0 {
+                return self.longest_of_all(text);
+            }
+        }
+        self.short.longest(text)
+    }
+
+    /// The same, by a search in all tokens.
+    fn longest_of_all(&self, text: &[u8]) -> Id {
         let key = head(text);
         let page = (key >> 48) as usize;
         let (from, to) = (self.pages[page] as usize, self.pages[page + 1] as usize);
@@ -212,6 +269,12 @@ impl Vocabulary {
             }
         }
     }
+}
+
+/// The bit for what a text longer than keys begins with.
+#[inline]
+fn long_bit(text: &[u8]) -> usize {
+    (Key::new(text, 0, LONGEST).hash() >> 20) as usize & (LONG_BITS - 1)
 }
 
 #[inline]

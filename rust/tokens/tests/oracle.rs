@@ -114,6 +114,28 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    /// Longer than the windows in which pieces are looked for, with little that is not ASCII.
+    #[test]
+    fn windows(text in "([ \n(\t]{0,3}[A-Za-z]{0,9}('(s|S|re|LL|x|ſ))?[.!/;]{0,2}[0-9]{0,7}[ \t\r\n]{0,3}[é漢\u{301}]?){10,40}") {
+        check(&text);
+    }
+
+    #[test]
+    fn windows_of_tricky_text(text in "[aAzZ'srelLdT0-9 \t\r\n\u{b}/.;(é\u{301}漢ſ]{64,300}") {
+        check(&text);
+    }
+
+    /// What was counted before is counted the same from what was kept.
+    #[test]
+    fn again(text in "([ \n]?[A-Za-z]{1,20}|[ ]{1,90}|[-=]{1,260}|漢字かな){1,12}") {
+        check(&text);
+        check(&text);
+    }
+}
+
 /// Where tokens of the whole end.
 fn token_ends(encoding: Encoding, text: &str) -> Vec<usize> {
     let lengths = encoding.encode(text).into_iter().map(|id| encoding.token(id).expect("a token").len());
@@ -203,6 +225,19 @@ fn long_texts_are_cut_in_their_beginning() {
             }
         }
     }
+}
+
+#[test]
+fn long_counts_ask_whether_to_go_on() {
+    let text = "Some words, 12345 and\n\n  漢字 it's fine;\n".repeat(80_000);
+    let mut looks = 0;
+    let counted = Encoding::O200kBase.count_checked(&text, || {
+        looks += 1;
+        Ok::<_, ()>(())
+    });
+    assert_eq!(counted, Ok(Encoding::O200kBase.count(&text)));
+    assert_eq!(looks, 3);
+    assert_eq!(Encoding::O200kBase.count_checked(&text, || Err(7)), Err(7));
 }
 
 #[test]
