@@ -6,7 +6,7 @@ use crate::assign::{BLANK, NAME, QUOTES, Sign, Value, not};
 use crate::chosen;
 use crate::class::ByteSet;
 use crate::engine::Scan;
-use crate::keys::Kind;
+use crate::keys::{self, Kind};
 use crate::window::Look;
 
 /// How far a table is followed.
@@ -52,6 +52,8 @@ impl Scan<'_, '_> {
         while at - line_end < TABLE {
             let stop = window.run(at, &not(b"\n"), ROW)?;
             let row = &window.text[at..stop];
+            #[cfg(test)]
+            tests::ROWS.set(tests::ROWS.get() + 1);
             let rule = row.iter().all(|b| matches!(b, b'-' | b'+' | b'|' | b':' | b' ' | b'\r'));
             if !rule {
                 let Some(value) = nth(row, sign, cell, cells) else { break };
@@ -59,6 +61,16 @@ impl Scan<'_, '_> {
                 let text = &window.text[value.start..value.end];
                 if kind != Kind::Password || chosen::may_be(text) || sign == b',' && value.quoted {
                     self.judge(kind, Sign::Assign, value);
+                }
+                // A head of its own: what follows is read from there, and no row from two heads.
+                let name = text.trim_ascii();
+                let name = &name[QUOTES.run(name)..];
+                let name = &name[..name.len() - QUOTES.run_back(name)];
+                if heads.run(row.strip_suffix(b"\r").unwrap_or(row))
+                    == row.len() - usize::from(row.ends_with(b"\r"))
+                    && keys::classify(name).is_some_and(|k| !matches!(k, Kind::Authorization | Kind::Cookie))
+                {
+                    break;
                 }
             } else if row.is_empty() || row == b"\r" {
                 break;
@@ -99,4 +111,35 @@ fn nth(row: &[u8], sign: u8, wanted: usize, signs: usize) -> Option<Value> {
     let inner = usize::from(quoted);
     let value = Value { start: start + lead + inner, end: start + lead + cell.len() - inner, quoted };
     (value.start < value.end).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use crate::{Detector, Policy};
+
+    thread_local! {
+        /// Rows that were read.
+        pub(super) static ROWS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn rows_are_read_once() {
+        let detector = Detector::new(&Policy::default()).unwrap_or_else(|e| panic!("{e}"));
+        for row in [
+            "a,password\n",
+            "| a | password |\n",
+            "\"a\",\"password\"\n",
+            "a\tpasswd\r\n",
+            "a,'password'\n",
+            "a,b,password\na,token,c\n",
+        ] {
+            let text = row.repeat(2000);
+            ROWS.set(0);
+            detector.scan(text.as_bytes());
+            let (rows, lines) = (ROWS.get(), text.matches('\n').count());
+            assert!(rows <= 2 * lines, "{rows} rows of {lines} lines: {row:?}");
+        }
+    }
 }
