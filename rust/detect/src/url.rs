@@ -29,7 +29,7 @@ impl Scan<'_, '_> {
         let mut sign = memchr::memrchr(b'@', &window.text[host..end]);
         if sign.is_none() && window.at(end)?.is_some_and(|b| matches!(b, b'/' | b'#' | b'?' | b',')) {
             // Passwords are not always encoded as they should be: look on, if no port stands where it would.
-            let colon = memchr::memchr(b':', &window.text[host..end]).map(|i| host + i + 1);
+            let colon = colon(&window.text[host..end]).map(|i| host + i + 1);
             if colon.is_some_and(|c| c < end && !window.text[c..end].iter().all(u8::is_ascii_digit)) {
                 let wide = ByteSet::of(b" \t\r\n\"'`<>\\@").complement();
                 let next = window.run(end, &wide, 128)?;
@@ -46,7 +46,7 @@ impl Scan<'_, '_> {
         let Some(sign) = sign else { return Ok(()) };
         let user = &window.text[host..host + sign];
         // A user may be an e-mail address, whose `@` was not encoded.
-        match memchr::memchr(b':', user) {
+        match colon(user) {
             Some(colon) => {
                 let password = &user[colon + 1..];
                 let start = host + colon + 1;
@@ -92,6 +92,20 @@ impl Scan<'_, '_> {
         let form = user.iter().all(|&b| ALNUM.has(b) || matches!(b, b'_' | b'-' | b'.' | b'~'));
         if user.len() >= 16 && form && random::is_random(user) && !decoy::is_stand_in(user) {
             self.push(rule, rank::HEADER, start, start + user.len(), 0);
+        }
+    }
+}
+
+/// The colon between a name and its password: one inside a placeholder of this package is none.
+fn colon(user: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let colon = at + memchr::memchr(b':', &user[at..])?;
+        let open = memchr::memrchr(b'[', &user[at..colon]).map(|i| at + i);
+        let close = memchr::memchr(b']', &user[colon..]).map(|i| colon + i + 1);
+        match open.zip(close) {
+            Some((open, close)) if decoy::is_own(&user[open..close]) => at = close,
+            _ => return Some(colon),
         }
     }
 }
