@@ -3,6 +3,7 @@
 //! The name is read around the key word that triggered; then the signs between, then the value. Values are judged by
 //! what the name promises (`keys.rs`) and by what they are not: references, types, sentences, paths (`decoy.rs`).
 
+use crate::chosen;
 use crate::class::{ALNUM, ALPHA, ByteSet, HEX, SPACE};
 use crate::decoy;
 use crate::engine::Scan;
@@ -113,6 +114,8 @@ impl Scan<'_, '_> {
         match kind {
             Kind::Authorization => self.authorization(sign, at),
             Kind::Cookie => self.cookie(name, sign, at),
+            // The word of test runners: `PASS: test_name`.
+            _ if name == b"PASS" && window.text[at - 1] == b':' && !self.is_chosen(at)? => Ok(()),
             _ => {
                 // On the lines below.
                 if sign == Sign::Assign && window.text[at - 1] == b':' {
@@ -127,6 +130,14 @@ impl Scan<'_, '_> {
                 self.assigned(kind, sign, at)
             }
         }
+    }
+
+    /// Whether the word at `at` looks like a password, and not like the name of a test.
+    fn is_chosen(&mut self, at: usize) -> Look<bool> {
+        let Some(value) = self.value(Sign::Assign, at)? else { return Ok(false) };
+        let word = &self.window.text[value.start..value.end];
+        Ok(value.quoted
+            || chosen::may_be(word) && !word.contains(&b'_') && !decoy::contains_any_case(word, b"test"))
     }
 
     /// No sign follows the name from `start` to `end`: a sentence may, or the rows of a table.
@@ -162,7 +173,7 @@ impl Scan<'_, '_> {
         }
         let at = at + usize::from(window.at(at)? == Some(b'"'));
         let stop = window.run(at, &not(b"\" ;\n\r"), 64)?;
-        if crate::chosen::is(&window.text[at..stop]) {
+        if chosen::is(&window.text[at..stop]) {
             self.judge(Kind::Password, Sign::Blank, Value { start: at, end: stop, quoted: false });
         }
         Ok(())
@@ -213,6 +224,11 @@ impl Scan<'_, '_> {
             b':' => {
                 if window.starts_with(at, b"://")? {
                     return Ok(None);
+                }
+                // A path of code: `onepass::DFA`.
+                if window.starts_with(at, b"::")? {
+                    let made = window.at(at + 2)? == Some(b'=');
+                    return Ok(made.then_some((Sign::Assign, at + 3)));
                 }
                 let n = if window.at(at + 1)? == Some(b'=') { 2 } else { 1 };
                 // A type between: `password: str = "x"`.
@@ -360,6 +376,7 @@ impl Scan<'_, '_> {
             .iter()
             .any(|w| word.eq_ignore_ascii_case(w))
             && name.iter().any(u8::is_ascii_alphanumeric)
+            && !name.starts_with(b"-")
             && !filler.contains(&name)
     }
 
@@ -374,7 +391,7 @@ impl Scan<'_, '_> {
                 Some(b'{') => {
                     return match self.inside(open + 1)? {
                         Some((sign, at)) => self.assigned_text(kind, sign, at),
-                        None => Ok(()),
+                        None => self.assigned_text(kind, sign, open),
                     };
                 }
                 // A string in brackets.
@@ -400,10 +417,55 @@ impl Scan<'_, '_> {
             return Ok(());
         }
         let Some(value) = self.phrase(at, value)? else { return Ok(()) };
-        if !self.judge(kind, sign, value) {
+        if self.goes_on(at, value)? || !self.judge(kind, sign, value) {
             self.otherwise(kind, value)?;
         }
         Ok(())
+    }
+
+    /// Whether a bare word is the beginning of code: of an index (`row[2]`, `data["x"]`), of a type with its own
+    /// (`Option<String>`), or a variable or type that is called as secrets are (`password: HiddenText,`).
+    fn goes_on(&self, at: usize, value: Value) -> Look<bool> {
+        let window = self.window;
+        let word = &window.text[value.start..value.end];
+        // Past the end of the text is the end of a line.
+        let next = window.at(value.end)?.unwrap_or(b'\n');
+        if let Some(open) = memchr::memchr(b'[', word) {
+            let (name, index) = (&word[..open], &word[open + 1..]);
+            let plain = ALPHA.or(ByteSet::of(b"_:")).run(index) == index.len()
+                || ByteSet::of(b"0123456789:-").run(index) == index.len();
+            return Ok(NAME.or(ByteSet::of(b"@$")).run(name) == open
+                && open > 0
+                && plain
+                && (next == b']' || index.is_empty() && (QUOTES.has(next) || next == b'\\')));
+        }
+        if !word.iter().all(|b| b.is_ascii_alphabetic() || *b == b'_') {
+            return Ok(false);
+        }
+        if next == b'<' {
+            // No tag of HTML: those are short, or close.
+            let inner = value.end + 1;
+            let end = window.run(inner, &ALNUM.or(ByteSet::of(b"_&'[]:.")), 48)?;
+            let own = &window.text[inner..end];
+            let typed =
+                own.first().is_some_and(|b| b.is_ascii_uppercase() || matches!(b, b'&' | b'\'' | b'['))
+                    || PRIMITIVES.iter().any(|p| own == p.as_bytes());
+            return Ok(typed
+                && own.len() > 1
+                && window.at(end)?.is_some_and(|b| matches!(b, b'>' | b'<' | b',' | b' ')));
+        }
+        let hump = word.windows(2).any(|p| p[0].is_ascii_lowercase() && p[1].is_ascii_uppercase());
+        if !hump && !word.contains(&b'_') || keys::classify(word).is_none() {
+            return Ok(false);
+        }
+        // In settings a value ends its line, and no blanks stand around the sign.
+        let blanks = at < value.start && window.text[at - 1] == b'=';
+        let listed = match next {
+            b',' | b')' | b']' | b'|' | b';' => true,
+            b' ' => window.at(value.end + 1)?.is_some_and(|b| matches!(b, b'|' | b'=')),
+            _ => false,
+        };
+        Ok(blanks || listed)
     }
 
     /// A bare word, or all the words to the end of the line: a phrase goes whole, and of a sentence nothing.
@@ -412,6 +474,13 @@ impl Scan<'_, '_> {
         let letters = ALPHA.or(BLANK);
         if window.text[at - 1] != b':' || window.at(word.end)? != Some(b' ') {
             return Ok(Some(word));
+        }
+        // "Password: must have 8 characters"
+        let first = &window.text[word.start..word.end];
+        if window.at(word.end + 1)?.is_some_and(|b| ALPHA.has(b))
+            && COMMON.iter().any(|c| first.eq_ignore_ascii_case(c.as_bytes()))
+        {
+            return Ok(None);
         }
         let end = window.run(word.start, &letters, 96)?;
         let text = &window.text[word.start..end];
@@ -454,7 +523,7 @@ impl Scan<'_, '_> {
         for _ in 0..256 {
             let sign = if bare { Sign::Assign } else { Sign::Pair };
             let Some(value) = self.value(sign, at)? else { break };
-            if value.quoted || crate::chosen::is(&self.window.text[value.start..value.end]) {
+            if value.quoted || chosen::is(&self.window.text[value.start..value.end]) {
                 self.judge(kind, Sign::Assign, value);
             }
             let close = self.window.run(value.end, &QUOTES.or(ByteSet::of(b"\\")), 8)?;
@@ -550,10 +619,25 @@ impl Scan<'_, '_> {
         }
         if sign == Sign::Tag {
             let end = window.run(at, &not(b"<\n"), VALUE_MAX)?;
+            // A word in brackets is no element where nothing closes it: `-p <password> host`.
+            if window.at(end)? != Some(b'<') && !self.begins_line(at) {
+                return Ok(None);
+            }
             let end = end - ByteSet::of(b" \t\r").run_back(&window.text[at..end]);
             return Ok((end > at).then_some(Value { start: at, end, quoted: true }));
         }
         self.bare(at)
+    }
+
+    /// Whether the tag that ends before `at` begins its line or follows another one.
+    fn begins_line(&self, at: usize) -> bool {
+        let before = self.window.back(at, 192);
+        let Some(open) = memchr::memrchr(b'<', before) else { return false };
+        let before = &before[..open];
+        matches!(
+            before[..before.len() - BLANK.run_back(before)].last(),
+            None | Some(b'\n' | b'>' | b'"' | b'\\' | b'n')
+        )
     }
 
     /// Past an anchor or a tag of YAML (`&name`, `!!str`), or the signs that end bold type.
@@ -626,6 +710,17 @@ impl Scan<'_, '_> {
                     }
                     end = after + 1;
                 }
+                // A quote written twice is one of the value: `'it''s'`.
+                Some(b)
+                    if b == quote
+                        && escapes == 0
+                        && end > start
+                        && window.at(end + 1)? == Some(quote)
+                        && NAME.has(window.text[end - 1])
+                        && window.at(end + 2)?.is_some_and(|b| ALNUM.has(b)) =>
+                {
+                    end += 2;
+                }
                 // Fewer backslashes than the opening quote has: an outer string ends.
                 Some(b) if b == quote || escapes > 0 && b == b'"' => break,
                 Some(_) => end += 1,
@@ -671,6 +766,7 @@ impl Scan<'_, '_> {
         while end - start < VALUE_MAX {
             let Some(b) = window.at(end)? else { break };
             match b {
+                b'<' if end == start => end += 1,
                 b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b'<' | 0 => break,
                 b'\\' => {
                     let after = window.run(end, &ByteSet::of(b"\\"), 64)?;
@@ -687,7 +783,7 @@ impl Scan<'_, '_> {
                     break;
                 }
                 b',' | b';' | b'&' | b')' | b']' | b'}' | b'|' | b'>' => {
-                    if self.ends_value(end)? {
+                    if self.ends_value(end)? || b == b')' && self.ends_call(start, end)? {
                         break;
                     }
                     end += 1;
@@ -696,7 +792,29 @@ impl Scan<'_, '_> {
             }
         }
         let end = end.min(window.text.len());
-        Ok((end > start).then_some(Value { start, end, quoted: false }))
+        let text = &window.text[start..end];
+        let tag = text.first() == Some(&b'<') && !decoy::is_varied(text);
+        Ok((end > start && !tag).then_some(Value { start, end, quoted: false }))
+    }
+
+    /// Whether the bracket at `at`, which nothing since `start` opened, closes a list of parameters or arguments:
+    /// `password=None):`, `password=null){`, `password=x).run()`.
+    fn ends_call(&self, start: usize, at: usize) -> Look<bool> {
+        let window = self.window;
+        if window.text[start..at].contains(&b'(') {
+            return Ok(false);
+        }
+        Ok(match window.at(at + 1)? {
+            Some(b'{') => true,
+            Some(b':') => window.at(at + 2)?.is_none_or(|b| SPACE.has(b) || b == b'\\'),
+            Some(b'.' | b'[') => {
+                let before = window.back(start, 128);
+                let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
+                let count = |sign| line.iter().filter(|b| **b == sign).count();
+                count(b'(') > count(b')')
+            }
+            _ => false,
+        })
     }
 
     /// Whether the sign at `at` closes a bare value rather than being part of it: a blank, a quote, another sign or
@@ -790,7 +908,18 @@ impl Scan<'_, '_> {
                     first
                 };
                 let value = trim_dots(value);
-                if value.len() >= 4 && !decoy::is_reference(value, true) && !decoy::is_stand_in(value) {
+                // "token refreshed for user 42", "auth: token validated"
+                let told = prefix == at
+                    && value.iter().all(u8::is_ascii_lowercase)
+                    && (bare > first.len()
+                        || value.len() < 16
+                            && name_before(window, at).eq_ignore_ascii_case(b"auth")
+                            && window.text[prefix].is_ascii_lowercase());
+                if value.len() >= 4
+                    && !told
+                    && !decoy::is_reference(value, true)
+                    && !decoy::is_stand_in(value)
+                {
                     self.push(rule, rank::HEADER, blank, blank + value.len(), 0);
                 }
                 return Ok(());
@@ -1043,6 +1172,11 @@ fn is_name(value: &[u8]) -> bool {
     short && value.iter().all(|&b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'-' | b'.' | b':' | b'/'))
 }
 
+/// Types in lower case that others are made of.
+const PRIMITIVES: &[&str] = &[
+    "string", "str", "number", "boolean", "bool", "any", "unknown", "void", "bytes", "u8", "char", "object",
+];
+
 /// What makes a secret of a literal.
 const WRAPPERS: &[&str] = &[
     "String::from(",
@@ -1136,7 +1270,11 @@ fn is_name_or_digits(value: &[u8]) -> bool {
 /// Code rather than a literal: a call, an index, a member of an object.
 fn is_code(value: &[u8], quoted: bool) -> bool {
     if quoted {
-        return matches!(value.first(), Some(b'{' | b'[')) && !is_mixed(value);
+        return matches!(value.first(), Some(b'{' | b'[')) && !is_mixed(value) && !decoy::is_varied(value);
+    }
+    // Signs alone make no code of what was drawn from the whole keyboard, if it goes on behind them.
+    if decoy::is_varied(value) && value.last().is_some_and(u8::is_ascii_alphanumeric) {
+        return false;
     }
     let call = memchr::memchr(b'(', value).is_some_and(|i| {
         i > 0

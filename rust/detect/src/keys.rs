@@ -395,6 +395,8 @@ const ABOUT: &[&str] = &[
     "sock",
     "socket",
     "selector",
+    "hasher",
+    "hashers",
     "xpath",
     "css",
     "icon",
@@ -467,8 +469,18 @@ const DOING: &[&str] = &[
     "enter", "ask",
 ];
 /// Words that end in `pass` and are not passwords.
-const NOT_PASS: &[&str] =
-    &["bypass", "compass", "surpass", "encompass", "trespass", "underpass", "overpass", "multipass"];
+const NOT_PASS: &[&str] = &[
+    "bypass",
+    "compass",
+    "surpass",
+    "encompass",
+    "trespass",
+    "underpass",
+    "overpass",
+    "multipass",
+    "getpass",
+    "askpass",
+];
 
 /// Words of a key that everybody may have.
 const PUBLIC: &[&str] = &["public", "pub", "publishable", "foreign", "partition", "sort"];

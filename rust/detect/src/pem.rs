@@ -48,7 +48,10 @@ impl Scan<'_, '_> {
             return Ok(());
         }
         let end = head + material(&window.text[head..span]);
-        self.push(rule, rank::FORM, start, end, head - start);
+        // A header alone hides nothing: code has it to look for keys.
+        if end > head {
+            self.push(rule, rank::FORM, start, end, head - start);
+        }
         self.pieces(rule, end)
     }
 
