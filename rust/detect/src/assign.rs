@@ -55,7 +55,7 @@ impl Scan<'_, '_> {
         if !keys::begins(letters) || at < self.key_end {
             return Ok(());
         }
-        if !keys::known(letters) && self.foreign(at)? {
+        if !keys::known(letters) && (self.connection(at)? || self.foreign(at)?) {
             return Ok(());
         }
         let start = at - NAME.run_back(window.back(at, NAME_MAX));
@@ -63,10 +63,10 @@ impl Scan<'_, '_> {
         let end = window.run(at, &NAME, NAME_MAX)?;
         // A sentence may end in a name.
         let end = end - ByteSet::of(b".-").run_back(&window.text[at..end]);
-        if !sign_may_follow(window.at(end)?) {
+        let start = start.min(at);
+        if !sign_may_follow(window.at(end)?) && !self.rare_sign(start, end)? {
             return Ok(());
         }
-        let start = start.min(at);
         let name = &window.text[start..end];
         if self.command(start, end)? {
             self.key_end = end;
@@ -105,15 +105,29 @@ impl Scan<'_, '_> {
         let Some(kind) = keys::classify(setter(name, window.at(end)?)) else {
             return if name.eq_ignore_ascii_case(b"identified") {
                 self.identified(end)
+            } else if name.eq_ignore_ascii_case(b"values") {
+                self.inserted(start, end)
+            } else if name.len() >= 8 && name[name.len() - 8..].eq_ignore_ascii_case(b"mnemonic") {
+                self.mnemonic(start, end)
             } else {
                 self.before_name(start, end)
             };
         };
+        // Elsewhere these are numbers of all kinds.
+        if name == b"sid" && !matches!(window.before(start), Some(b'?' | b'&')) {
+            return Ok(());
+        }
         self.key_end = end;
         let Some((sign, at)) = self.sign(start, end, kind)? else { return self.loose(kind, start, end) };
         match kind {
             Kind::Authorization => self.authorization(sign, at),
             Kind::Cookie => self.cookie(name, sign, at),
+            // Two letters are names of all kinds.
+            Kind::Password
+                if letters[0] | 0x20 == b'p' && letters[1] | 0x20 == b'w' && !self.is_chosen(at)? =>
+            {
+                Ok(())
+            }
             // The word of test runners: `PASS: test_name`.
             _ if name == b"PASS" && window.text[at - 1] == b':' && !self.is_chosen(at)? => Ok(()),
             _ => {
@@ -142,6 +156,9 @@ impl Scan<'_, '_> {
 
     /// No sign follows the name from `start` to `end`: a sentence may, or the rows of a table.
     fn loose(&mut self, kind: Kind, start: usize, end: usize) -> Look<()> {
+        if matches!(&self.window.text[start..end], b"AUTH" | b"PASS") && self.logged_in(start, end)? {
+            return Ok(());
+        }
         if matches!(kind, Kind::Authorization | Kind::Cookie) {
             return Ok(());
         }
@@ -204,6 +221,10 @@ impl Scan<'_, '_> {
             }
             at = close;
         }
+        // $x->{password}
+        if !quoted && window.at(at)? == Some(b'}') {
+            at += 1;
+        }
         while window.at(at)?.is_some_and(|b| b == b']' || b == b')' && quoted) {
             at += 1;
         }
@@ -227,10 +248,14 @@ impl Scan<'_, '_> {
                 }
                 // A path of code: `onepass::DFA`.
                 if window.starts_with(at, b"::")? {
-                    let made = window.at(at + 2)? == Some(b'=');
+                    let name = &window.text[start..end];
+                    let made = window.at(at + 2)? == Some(b'=') && !name.iter().any(u8::is_ascii_lowercase);
                     return Ok(made.then_some((Sign::Assign, at + 3)));
                 }
                 let n = if window.at(at + 1)? == Some(b'=') { 2 } else { 1 };
+                if window.starts_with(at + 1, b"</")? {
+                    return self.cell(at + 1);
+                }
                 // A type between: `password: str = "x"`.
                 let type_start = window.run(at + n, &BLANK, 8)?;
                 let type_end = window.run(type_start, &ByteSet::of(b"[]<>?").or(ALNUM), 32)?;
@@ -252,6 +277,22 @@ impl Scan<'_, '_> {
             }
             b'>' if self.in_tag(start) || quoted && self.in_name(start) => Ok(Some((Sign::Tag, at + 1))),
             b'\n' | b'\r' | b'<' if self.is_named(start) => self.beside(at),
+            b'<' => self.cell(at),
+            b'\n' if window.text[start] == b'-' => self.next_item(start, at),
+            // A default: `process.env.X || "x"`, `getenv("X") or "x"`, `fetch("X") { "x" }`, `X ?= x`.
+            b'?' if window.at(at + 1)? == Some(b'=') => after(2),
+            b'|' | b'?' if window.at(at + 1)? == Some(b) && self.is_read(start, word_end) => {
+                Ok(Some((Sign::Pair, at + 2)))
+            }
+            b'o' if window.starts_with(at, b"or ")? && self.is_read(start, word_end) => {
+                Ok(Some((Sign::Pair, at + 3)))
+            }
+            b'{' if quoted && window.text[word_end - 1] == b')' => Ok(Some((Sign::Pair, at + 1))),
+            // PHP: s:8:"password";s:10:"x"
+            b';' if quoted && window.starts_with(at, b";s:")? => {
+                let colon = window.run(at + 3, &ByteSet::of(b"0123456789"), 4)?;
+                Ok((window.at(colon)? == Some(b':')).then_some((Sign::Pair, colon + 1)))
+            }
             b'{' if quoted && self.window.back(start, 16).ends_with(b"variable \"") => self.default(at + 1),
             // `**Password:**`
             b'*' if window.starts_with(at, b"**:")? => after(3),
@@ -283,12 +324,134 @@ impl Scan<'_, '_> {
         }
     }
 
+    /// Whether one of the signs that stand behind few names goes on at `end`: `X?=y`, `$h->{password} = y`, the end of the
+    /// columns that are copied.
+    fn rare_sign(&mut self, start: usize, end: usize) -> Look<bool> {
+        let window = self.window;
+        Ok(match window.at(end)? {
+            Some(b'?') => window.at(end + 1)?.is_some_and(|b| b == b'=' || b == b'?'),
+            Some(b'}') if window.before(start) == Some(b'{') => {
+                let blank = window.run(end + 1, &BLANK, 4)?;
+                window.at(blank)? == Some(b'=')
+            }
+            Some(b')') if window.starts_with_any_case(end, b") from std")? => {
+                if let Some(kind) = keys::classify(&window.text[start..end]) {
+                    self.column(kind, start, end)?;
+                }
+                false
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether what ends at `end` reads a value from elsewhere: `process.env.X`, `getenv("X")`, `$X`.
+    fn is_read(&self, start: usize, end: usize) -> bool {
+        let text = &self.window.text[start..end];
+        text.ends_with(b")")
+            || text.ends_with(b"]")
+            || crate::index::find(text, b"env.").is_some()
+            || text.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
+    }
+
+    /// `<td>Password</td><td>x</td>`: the next cell of a table, if it looks like a password.
+    fn cell(&self, at: usize) -> Look<Option<(Sign, usize)>> {
+        let window = self.window;
+        if window.at(at + 1)? != Some(b'/') {
+            return Ok(None);
+        }
+        let close = window.run(at, &not(b">\n"), 16)?;
+        let open = window.run(close + 1, &SPACE.or(ByteSet::of(b":")), 64)?;
+        if !window.starts_with_any_case(open, b"<td")? && !window.starts_with_any_case(open, b"<dd")? {
+            return Ok(None);
+        }
+        let value = window.run(open, &not(b">\n"), 128)? + 1;
+        let end = window.run(value, &not(b"<\n"), 128)?;
+        let fits = end > value && chosen::may_be(&window.text[value..end]);
+        Ok(fits.then_some((Sign::Tag, value)))
+    }
+
+    /// `- --password` and, as the next item of the list, its value.
+    fn next_item(&self, start: usize, at: usize) -> Look<Option<(Sign, usize)>> {
+        let window = self.window;
+        let before = window.back(start, 96);
+        let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
+        let lead = line.len() - QUOTES.run_back(line);
+        if !line[..lead].ends_with(b"- ") || BLANK.run(line) + 2 != lead {
+            return Ok(None);
+        }
+        let item = window.run(at + 1, &BLANK, 96)?;
+        Ok((item - at - 1 + 2 == lead && window.starts_with(item, b"- ")?).then_some((Sign::Blank, item + 2)))
+    }
+
+    /// `MNEMONIC=` and the words that a wallet is made of (BIP 39).
+    fn mnemonic(&mut self, start: usize, end: usize) -> Look<()> {
+        let window = self.window;
+        let Some((_, at)) = self.sign(start, end, Kind::Secret)? else { return Ok(()) };
+        let from = window.run(at, &BLANK.or(QUOTES).or(ByteSet::of(b"\\")), 8)?;
+        let stop = window.run(from, &crate::class::LOWER.or(ByteSet::of(b" ")), 256)?;
+        let text = window.text[from..stop].trim_ascii_end();
+        let words = text.split(|b| *b == b' ').count();
+        let short = text.split(|b| *b == b' ').all(|w| (3..=8).contains(&w.len()));
+        if let Some(rule) =
+            self.engine.parsers.secret.filter(|_| short && matches!(words, 12 | 15 | 18 | 21 | 24))
+        {
+            self.push(rule, rank::KEYED, from, from + text.len(), 0);
+        }
+        Ok(())
+    }
+
+    /// `AUTH PLAIN x` (RFC 4954), `AUTH x` (Redis) and `PASS x` (FTP, POP3), as a line of their own.
+    fn logged_in(&mut self, start: usize, end: usize) -> Look<bool> {
+        let window = self.window;
+        let before = window.back(start, 48);
+        let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
+        let prompt = line.ends_with(b"> ");
+        let first = window.run(end, &BLANK, 2)?;
+        let name = window.run(first, &ALNUM, 16)?;
+        let auth = window.text[start] == b'A';
+        if auth && matches!(&window.text[first..name], b"PLAIN" | b"LOGIN" | b"XOAUTH2") {
+            let at = window.run(name, &BLANK, 2)?;
+            let stop = window.run(at, &TOKEN68, VALUE_MAX)?;
+            let value = &window.text[at..stop];
+            if let Some(rule) =
+                self.engine.parsers.authorization.filter(|_| value.len() >= 12 && has_digit_or_mixed(value))
+            {
+                self.push(rule, rank::HEADER, at, stop, 0);
+            }
+            return Ok(true);
+        }
+        if !line.is_empty() && !prompt {
+            return Ok(false);
+        }
+        let visible = not(b" \t\r\n\"'`<>\\");
+        let stop = window.run(first, &visible, 128)?;
+        // `AUTH user password`
+        let second = if auth && window.at(stop)? == Some(b' ') { stop + 1 } else { first };
+        let stop = window.run(second, &visible, 128)?;
+        let word = &window.text[second..stop];
+        let fits = if prompt { chosen::may_be(word) } else { chosen::is(word) };
+        if !fits || window.at(stop)?.is_some_and(|b| !matches!(b, b'\r' | b'\n')) {
+            return Ok(false);
+        }
+        self.judge(Kind::Password, Sign::Blank, Value { start: second, end: stop, quoted: false });
+        Ok(true)
+    }
+
     /// `"name": "PASSWORD", "value": "x"` and `define('PASSWORD', 'x')`.
     fn second(&self, kind: Kind, start: usize, after_comma: usize) -> Look<Option<(Sign, usize)>> {
         if self.is_named(start) {
             return self.beside(after_comma);
         }
         let quotes = QUOTES.or(ByteSet::of(b"\\"));
+        // ["--password", "x"]
+        if self.window.text[start] == b'-' {
+            let open = self.window.run(after_comma, &SPACE, 64)?;
+            let word = self.window.run(open, &quotes, 8)?;
+            let end = self.window.run(word, &not(b"\"'\\\n"), 128)?;
+            let value = &self.window.text[word..end];
+            let fits = word > open && chosen::may_be(value) && keys::classify(value).is_none();
+            return Ok((fits && self.window.text[word] != b'-').then_some((Sign::Pair, open)));
+        }
         let before = self.window.back(start, 16);
         let before = &before[..before.len() - quotes.run_back(before)];
         let before = &before[..before.len() - SPACE.run_back(before)];
@@ -386,6 +549,19 @@ impl Scan<'_, '_> {
             let window = self.window;
             let open = window.run(at, &SPACE, 64)?;
             match window.at(open)? {
+                Some(b'[') if window.at(open + 1)? == Some(b'-') => return self.word_diff(kind, open),
+                Some(b'{') if window.at(open + 1)? == Some(b'+') => return self.word_diff(kind, open),
+                // The dump of a value: string(10) "x"
+                Some(b's') if window.starts_with(open, b"string(")? => {
+                    let close = window.run(open + 7, &ByteSet::of(b"0123456789"), 5)?;
+                    if window.starts_with(close, b") \"")? {
+                        return self.assigned_text(kind, Sign::Pair, close + 2);
+                    }
+                }
+                // A plan: (sensitive value) -> "x"
+                Some(b'(') if window.starts_with(open, b"(sensitive value) -> ")? => {
+                    return self.assigned_text(kind, Sign::Pair, open + 21);
+                }
                 Some(b'[') => return self.listed(kind, open + 1, window.text[at - 1] == b':'),
                 // "password": {"value": "x"}
                 Some(b'{') => {
@@ -410,10 +586,44 @@ impl Scan<'_, '_> {
         self.assigned_text(kind, sign, at)
     }
 
+    /// `[-old-]{+new+}`
+    fn word_diff(&mut self, kind: Kind, open: usize) -> Look<()> {
+        let window = self.window;
+        let mut at = open;
+        for (open, close) in [(b"[-", b"-]"), (b"{+", b"+}")] {
+            if !window.starts_with(at, open)? {
+                continue;
+            }
+            let line = window.run(at + 2, &not(b" \t\n"), 512)?;
+            let Some(len) = crate::index::find(&window.text[at + 2..line], close) else { break };
+            let value = Value { start: at + 2, end: at + 2 + len, quoted: false };
+            if len > 0 {
+                self.judge(kind, Sign::Assign, value);
+            }
+            at = value.end + 2;
+        }
+        Ok(())
+    }
+
     fn assigned_text(&mut self, kind: Kind, sign: Sign, at: usize) -> Look<()> {
         let Some(value) = self.value(sign, at)? else { return Ok(()) };
         if value.quoted || sign != Sign::Assign {
             self.judge(kind, sign, value);
+            // A plan: "old" -> "new"
+            if value.quoted && sign == Sign::Assign && self.window.starts_with(value.end, b"\" -> \"")? {
+                return self.assigned_text(kind, Sign::Pair, value.end + 5);
+            }
+            return Ok(());
+        }
+        // **x**
+        let bold = value.end - value.start > 4
+            && self.window.text[value.start..].starts_with(b"**")
+            && self.window.text[..value.end].ends_with(b"**");
+        if bold {
+            let inner = Value { start: value.start + 2, end: value.end - 2, quoted: false };
+            if chosen::may_be(&self.window.text[inner.start..inner.end]) {
+                self.judge(kind, sign, inner);
+            }
             return Ok(());
         }
         let Some(value) = self.phrase(at, value)? else { return Ok(()) };
@@ -549,6 +759,14 @@ impl Scan<'_, '_> {
             return true;
         }
         // A literal that a secret is compared with, or given to in a block of credentials, is one.
+        // Numbers of sessions that are no more than that.
+        if bytes.len() <= 40
+            && bytes.contains(&b'-')
+            && kind == Kind::Token
+            && name_before(self.window, value.start).to_ascii_lowercase().ends_with(b"id")
+        {
+            return true;
+        }
         let kind = if sign == Sign::Compare && kind == Kind::Secret { Kind::Password } else { kind };
         let attribute = sign == Sign::Assign && text[..value.start].ends_with(b"=\"");
         let literal = value.quoted

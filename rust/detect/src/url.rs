@@ -76,6 +76,57 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
+    /// A connection string without `://` may have its sign at `at`: `user:x@tcp(host)/db`, `oracle:thin:user/x@host`,
+    /// or a line of `.pgpass`, `host:5432:db:user:x`.
+    pub(crate) fn connection(&mut self, at: usize) -> Look<bool> {
+        let window = self.window;
+        let visible = ByteSet::of(b" \t\r\n\"'`<>\\").complement();
+        let (start, end) = if window.starts_with(at, b"@tcp(")? || window.starts_with(at, b"@unix(")? {
+            let before = window.back(at, 256);
+            let user = &before[before.len() - visible.run_back(before)..];
+            let Some(colon) = colon(user).filter(|i| *i > 0) else { return Ok(true) };
+            // A URL: it has a trigger of its own.
+            if user[colon..].starts_with(b"://") {
+                return Ok(true);
+            }
+            (at - user.len() + colon + 1, at)
+        } else if window.starts_with_any_case(at, b"e:thin:")? {
+            let name = window.run(at + 7, &ALNUM.or(ByteSet::of(b"_$#")), 64)?;
+            let end = window.run(name, &ByteSet::of(b"@ \t\r\n\"'`<>\\").complement(), 128)?;
+            if window.at(name)? != Some(b'/') || window.at(end)? != Some(b'@') {
+                return Ok(true);
+            }
+            (name + 1, end)
+        } else if matches!(window.at(at)?, Some(b':')) {
+            let before = window.back(at, 256);
+            let host = ALNUM.or(ByteSet::of(b"._*-")).run_back(before);
+            let line = host > 0 && before[..before.len() - host].last().is_none_or(|b| *b == b'\n');
+            let mut from = at;
+            for _ in 0..4 {
+                if !line || window.at(from)? != Some(b':') {
+                    return Ok(true);
+                }
+                from = window.run(from + 1, &ALNUM.or(ByteSet::of(b"._*-")), 64)?;
+            }
+            // The password is the last: of the four fields that were passed, it may be a part.
+            let from = window.text[..from].iter().rposition(|b| *b == b':').map_or(from, |i| i + 1);
+            let end = window.run(from, &visible, 256)?;
+            if window.at(end)?.is_some_and(|b| !matches!(b, b'\r' | b'\n')) {
+                return Ok(true);
+            }
+            (from, end)
+        } else {
+            return Ok(false);
+        };
+        let value = &window.text[start..end];
+        // Whatever stands there is the password, even this word.
+        let literal = value == b"password" || !decoy::is_reference(value, true) && !value.starts_with(b"$");
+        if let Some(rule) = self.engine.parsers.userinfo.filter(|_| value.len() >= 4 && literal) {
+            self.push(rule, rank::FORM, start, end, 0);
+        }
+        Ok(true)
+    }
+
     /// `new DirectoryEntry("LDAP://server", "user", "password")`: the third string is the password.
     fn directory_entry(&mut self, host: usize) -> Look<()> {
         let window = self.window;

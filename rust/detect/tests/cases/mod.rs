@@ -8,6 +8,7 @@
 mod code;
 mod command;
 pub(crate) mod damage;
+mod places;
 mod prose;
 mod signs;
 mod yaml;
@@ -26,6 +27,7 @@ pub(crate) const NOTATIONS: &[Notation] = &[
     code::DECLARED,
     code::CALLED,
     code::PHRASES,
+    places::PLACES,
     signs::SIGNS,
     signs::FORMS,
     command::FLAGS,
