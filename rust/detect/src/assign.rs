@@ -124,7 +124,9 @@ impl Scan<'_, '_> {
             Kind::Cookie => self.cookie(name, sign, at),
             // Two letters are names of all kinds.
             Kind::Password
-                if letters[0] | 0x20 == b'p' && letters[1] | 0x20 == b'w' && !self.is_chosen(at)? =>
+                if letters[0] | 0x20 == b'p'
+                    && matches!(letters[2], b'=' | b':' | b'"' | b'\'' | b' ')
+                    && !self.is_chosen(at)? =>
             {
                 Ok(())
             }
@@ -671,7 +673,7 @@ impl Scan<'_, '_> {
         // In settings a value ends its line, and no blanks stand around the sign.
         let blanks = at < value.start && window.text[at - 1] == b'=';
         let listed = match next {
-            b',' | b')' | b']' | b'|' | b';' => true,
+            b',' | b')' | b']' | b'|' => true,
             b' ' => window.at(value.end + 1)?.is_some_and(|b| matches!(b, b'|' | b'=')),
             _ => false,
         };
@@ -1542,6 +1544,16 @@ mod tests {
         }
         for v in ["Enter your password", "/home/user/project", "getpass()", "${X}", "null", "self.password"] {
             assert!(!worth(Kind::Password, v.as_bytes(), false), "{v}");
+        }
+    }
+
+    #[test]
+    fn short_names() {
+        let detector = crate::Detector::new(&crate::Policy::default()).unwrap_or_else(|e| panic!("{e}"));
+        for (text, found) in
+            [("pwd=letmein", 1), ("Pwd=letmein;", 1), ("pw=letmein", 0), ("pw=l3tme1n", 1), ("pw: 1200px", 0)]
+        {
+            assert_eq!(detector.scan(text.as_bytes()).len(), found, "{text}");
         }
     }
 

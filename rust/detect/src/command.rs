@@ -220,7 +220,9 @@ impl Scan<'_, '_> {
         match holds {
             Holds::Password | Holds::Glued => {
                 // The word is the password, even this one.
-                if let Some(rule) = self.engine.parsers.password.filter(|_| text == b"password") {
+                if let Some(rule) =
+                    self.engine.parsers.password.filter(|_| text.eq_ignore_ascii_case(b"password"))
+                {
                     self.push(rule, rank::KEYED, value.start, value.end, 0);
                 } else {
                     self.judge(Kind::Password, Sign::Blank, value);

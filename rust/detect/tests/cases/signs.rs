@@ -40,6 +40,8 @@ pub(super) const FORMS: Notation = Notation {
         "Authorization: Bearer {t} is missing\n",
         "auth: token {t}\n",
         "PASS: {p}\n",
+        "Server=db;Password={p};Database=x",
+        "docker login -u bob -p {p} registry2.test",
         "  <password>{p}\n",
     ],
     kept: &[
@@ -96,7 +98,6 @@ pub(super) const FORMS: Notation = Notation {
         "{\"password\": \"Wachtwoord\"}",
         "{\"password\": \"密码\"}",
         "docker login -u <user> -p <password> registry",
-        "docker login -u USER -p PASSWORD registry2.test",
         "password: ENC[AES256_GCM,data:x9KqmLp8z2,iv:aB3dEf9hJ+,tag:x9KqmLp8zQQ2==,type:str]",
         "pub psw: __psw_t,",
         "credentials: CallCredentials | None = None,",
