@@ -3,6 +3,7 @@
 //! The name is read around the key word that triggered; then the signs between, then the value. Values are judged by
 //! what the name promises (`keys.rs`) and by what they are not: references, types, sentences, paths (`decoy.rs`).
 
+use crate::chosen;
 use crate::class::{ALNUM, ALPHA, ByteSet, HEX, SPACE};
 use crate::decoy;
 use crate::engine::Scan;
@@ -54,7 +55,7 @@ impl Scan<'_, '_> {
         if !keys::begins(letters) || at < self.key_end {
             return Ok(());
         }
-        if !keys::known(letters) && self.foreign(at)? {
+        if !keys::known(letters) && (self.connection(at)? || self.foreign(at)?) {
             return Ok(());
         }
         let start = at - NAME.run_back(window.back(at, NAME_MAX));
@@ -62,10 +63,10 @@ impl Scan<'_, '_> {
         let end = window.run(at, &NAME, NAME_MAX)?;
         // A sentence may end in a name.
         let end = end - ByteSet::of(b".-").run_back(&window.text[at..end]);
-        if !sign_may_follow(window.at(end)?) {
+        let start = start.min(at);
+        if !sign_may_follow(window.at(end)?) && !self.rare_sign(start, end)? {
             return Ok(());
         }
-        let start = start.min(at);
         let name = &window.text[start..end];
         if self.command(start, end)? {
             self.key_end = end;
@@ -104,15 +105,33 @@ impl Scan<'_, '_> {
         let Some(kind) = keys::classify(setter(name, window.at(end)?)) else {
             return if name.eq_ignore_ascii_case(b"identified") {
                 self.identified(end)
+            } else if name.eq_ignore_ascii_case(b"values") {
+                self.inserted(start, end)
+            } else if name.len() >= 8 && name[name.len() - 8..].eq_ignore_ascii_case(b"mnemonic") {
+                self.mnemonic(start, end)
             } else {
                 self.before_name(start, end)
             };
         };
+        // Elsewhere these are numbers of all kinds.
+        if name == b"sid" && !matches!(window.before(start), Some(b'?' | b'&')) {
+            return Ok(());
+        }
         self.key_end = end;
         let Some((sign, at)) = self.sign(start, end, kind)? else { return self.loose(kind, start, end) };
         match kind {
             Kind::Authorization => self.authorization(sign, at),
             Kind::Cookie => self.cookie(name, sign, at),
+            // Two letters are names of all kinds.
+            Kind::Password
+                if letters[0] | 0x20 == b'p'
+                    && matches!(letters[2], b'=' | b':' | b'"' | b'\'' | b' ')
+                    && !self.is_chosen(at)? =>
+            {
+                Ok(())
+            }
+            // The word of test runners: `PASS: test_name`.
+            _ if name == b"PASS" && window.text[at - 1] == b':' && !self.is_chosen(at)? => Ok(()),
             _ => {
                 // On the lines below.
                 if sign == Sign::Assign && window.text[at - 1] == b':' {
@@ -129,8 +148,19 @@ impl Scan<'_, '_> {
         }
     }
 
+    /// Whether the word at `at` looks like a password, and not like the name of a test.
+    fn is_chosen(&mut self, at: usize) -> Look<bool> {
+        let Some(value) = self.value(Sign::Assign, at)? else { return Ok(false) };
+        let word = &self.window.text[value.start..value.end];
+        Ok(value.quoted
+            || chosen::may_be(word) && !word.contains(&b'_') && !decoy::contains_any_case(word, b"test"))
+    }
+
     /// No sign follows the name from `start` to `end`: a sentence may, or the rows of a table.
     fn loose(&mut self, kind: Kind, start: usize, end: usize) -> Look<()> {
+        if matches!(&self.window.text[start..end], b"AUTH" | b"PASS") && self.logged_in(start, end)? {
+            return Ok(());
+        }
         if matches!(kind, Kind::Authorization | Kind::Cookie) {
             return Ok(());
         }
@@ -162,7 +192,7 @@ impl Scan<'_, '_> {
         }
         let at = at + usize::from(window.at(at)? == Some(b'"'));
         let stop = window.run(at, &not(b"\" ;\n\r"), 64)?;
-        if crate::chosen::is(&window.text[at..stop]) {
+        if chosen::is(&window.text[at..stop]) {
             self.judge(Kind::Password, Sign::Blank, Value { start: at, end: stop, quoted: false });
         }
         Ok(())
@@ -193,6 +223,10 @@ impl Scan<'_, '_> {
             }
             at = close;
         }
+        // $x->{password}
+        if !quoted && window.at(at)? == Some(b'}') {
+            at += 1;
+        }
         while window.at(at)?.is_some_and(|b| b == b']' || b == b')' && quoted) {
             at += 1;
         }
@@ -214,7 +248,16 @@ impl Scan<'_, '_> {
                 if window.starts_with(at, b"://")? {
                     return Ok(None);
                 }
+                // A path of code: `onepass::DFA`.
+                if window.starts_with(at, b"::")? {
+                    let name = &window.text[start..end];
+                    let made = window.at(at + 2)? == Some(b'=') && !name.iter().any(u8::is_ascii_lowercase);
+                    return Ok(made.then_some((Sign::Assign, at + 3)));
+                }
                 let n = if window.at(at + 1)? == Some(b'=') { 2 } else { 1 };
+                if window.starts_with(at + 1, b"</")? {
+                    return self.cell(at + 1);
+                }
                 // A type between: `password: str = "x"`.
                 let type_start = window.run(at + n, &BLANK, 8)?;
                 let type_end = window.run(type_start, &ByteSet::of(b"[]<>?").or(ALNUM), 32)?;
@@ -236,6 +279,22 @@ impl Scan<'_, '_> {
             }
             b'>' if self.in_tag(start) || quoted && self.in_name(start) => Ok(Some((Sign::Tag, at + 1))),
             b'\n' | b'\r' | b'<' if self.is_named(start) => self.beside(at),
+            b'<' => self.cell(at),
+            b'\n' if window.text[start] == b'-' => self.next_item(start, at),
+            // A default: `process.env.X || "x"`, `getenv("X") or "x"`, `fetch("X") { "x" }`, `X ?= x`.
+            b'?' if window.at(at + 1)? == Some(b'=') => after(2),
+            b'|' | b'?' if window.at(at + 1)? == Some(b) && self.is_read(start, word_end) => {
+                Ok(Some((Sign::Pair, at + 2)))
+            }
+            b'o' if window.starts_with(at, b"or ")? && self.is_read(start, word_end) => {
+                Ok(Some((Sign::Pair, at + 3)))
+            }
+            b'{' if quoted && window.text[word_end - 1] == b')' => Ok(Some((Sign::Pair, at + 1))),
+            // PHP: s:8:"password";s:10:"x"
+            b';' if quoted && window.starts_with(at, b";s:")? => {
+                let colon = window.run(at + 3, &ByteSet::of(b"0123456789"), 4)?;
+                Ok((window.at(colon)? == Some(b':')).then_some((Sign::Pair, colon + 1)))
+            }
             b'{' if quoted && self.window.back(start, 16).ends_with(b"variable \"") => self.default(at + 1),
             // `**Password:**`
             b'*' if window.starts_with(at, b"**:")? => after(3),
@@ -267,12 +326,134 @@ impl Scan<'_, '_> {
         }
     }
 
+    /// Whether one of the signs that stand behind few names goes on at `end`: `X?=y`, `$h->{password} = y`, the end of the
+    /// columns that are copied.
+    fn rare_sign(&mut self, start: usize, end: usize) -> Look<bool> {
+        let window = self.window;
+        Ok(match window.at(end)? {
+            Some(b'?') => window.at(end + 1)?.is_some_and(|b| b == b'=' || b == b'?'),
+            Some(b'}') if window.before(start) == Some(b'{') => {
+                let blank = window.run(end + 1, &BLANK, 4)?;
+                window.at(blank)? == Some(b'=')
+            }
+            Some(b')') if window.starts_with_any_case(end, b") from std")? => {
+                if let Some(kind) = keys::classify(&window.text[start..end]) {
+                    self.column(kind, start, end)?;
+                }
+                false
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether what ends at `end` reads a value from elsewhere: `process.env.X`, `getenv("X")`, `$X`.
+    fn is_read(&self, start: usize, end: usize) -> bool {
+        let text = &self.window.text[start..end];
+        text.ends_with(b")")
+            || text.ends_with(b"]")
+            || crate::index::find(text, b"env.").is_some()
+            || text.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
+    }
+
+    /// `<td>Password</td><td>x</td>`: the next cell of a table, if it looks like a password.
+    fn cell(&self, at: usize) -> Look<Option<(Sign, usize)>> {
+        let window = self.window;
+        if window.at(at + 1)? != Some(b'/') {
+            return Ok(None);
+        }
+        let close = window.run(at, &not(b">\n"), 16)?;
+        let open = window.run(close + 1, &SPACE.or(ByteSet::of(b":")), 64)?;
+        if !window.starts_with_any_case(open, b"<td")? && !window.starts_with_any_case(open, b"<dd")? {
+            return Ok(None);
+        }
+        let value = window.run(open, &not(b">\n"), 128)? + 1;
+        let end = window.run(value, &not(b"<\n"), 128)?;
+        let fits = end > value && chosen::may_be(&window.text[value..end]);
+        Ok(fits.then_some((Sign::Tag, value)))
+    }
+
+    /// `- --password` and, as the next item of the list, its value.
+    fn next_item(&self, start: usize, at: usize) -> Look<Option<(Sign, usize)>> {
+        let window = self.window;
+        let before = window.back(start, 96);
+        let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
+        let lead = line.len() - QUOTES.run_back(line);
+        if !line[..lead].ends_with(b"- ") || BLANK.run(line) + 2 != lead {
+            return Ok(None);
+        }
+        let item = window.run(at + 1, &BLANK, 96)?;
+        Ok((item - at - 1 + 2 == lead && window.starts_with(item, b"- ")?).then_some((Sign::Blank, item + 2)))
+    }
+
+    /// `MNEMONIC=` and the words that a wallet is made of (BIP 39).
+    fn mnemonic(&mut self, start: usize, end: usize) -> Look<()> {
+        let window = self.window;
+        let Some((_, at)) = self.sign(start, end, Kind::Secret)? else { return Ok(()) };
+        let from = window.run(at, &BLANK.or(QUOTES).or(ByteSet::of(b"\\")), 8)?;
+        let stop = window.run(from, &crate::class::LOWER.or(ByteSet::of(b" ")), 256)?;
+        let text = window.text[from..stop].trim_ascii_end();
+        let words = text.split(|b| *b == b' ').count();
+        let short = text.split(|b| *b == b' ').all(|w| (3..=8).contains(&w.len()));
+        if let Some(rule) =
+            self.engine.parsers.secret.filter(|_| short && matches!(words, 12 | 15 | 18 | 21 | 24))
+        {
+            self.push(rule, rank::KEYED, from, from + text.len(), 0);
+        }
+        Ok(())
+    }
+
+    /// `AUTH PLAIN x` (RFC 4954), `AUTH x` (Redis) and `PASS x` (FTP, POP3), as a line of their own.
+    fn logged_in(&mut self, start: usize, end: usize) -> Look<bool> {
+        let window = self.window;
+        let before = window.back(start, 48);
+        let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
+        let prompt = line.ends_with(b"> ");
+        let first = window.run(end, &BLANK, 2)?;
+        let name = window.run(first, &ALNUM, 16)?;
+        let auth = window.text[start] == b'A';
+        if auth && matches!(&window.text[first..name], b"PLAIN" | b"LOGIN" | b"XOAUTH2") {
+            let at = window.run(name, &BLANK, 2)?;
+            let stop = window.run(at, &TOKEN68, VALUE_MAX)?;
+            let value = &window.text[at..stop];
+            if let Some(rule) =
+                self.engine.parsers.authorization.filter(|_| value.len() >= 12 && has_digit_or_mixed(value))
+            {
+                self.push(rule, rank::HEADER, at, stop, 0);
+            }
+            return Ok(true);
+        }
+        if !line.is_empty() && !prompt {
+            return Ok(false);
+        }
+        let visible = not(b" \t\r\n\"'`<>\\");
+        let stop = window.run(first, &visible, 128)?;
+        // `AUTH user password`
+        let second = if auth && window.at(stop)? == Some(b' ') { stop + 1 } else { first };
+        let stop = window.run(second, &visible, 128)?;
+        let word = &window.text[second..stop];
+        let fits = if prompt { chosen::may_be(word) } else { chosen::is(word) };
+        if !fits || window.at(stop)?.is_some_and(|b| !matches!(b, b'\r' | b'\n')) {
+            return Ok(false);
+        }
+        self.judge(Kind::Password, Sign::Blank, Value { start: second, end: stop, quoted: false });
+        Ok(true)
+    }
+
     /// `"name": "PASSWORD", "value": "x"` and `define('PASSWORD', 'x')`.
     fn second(&self, kind: Kind, start: usize, after_comma: usize) -> Look<Option<(Sign, usize)>> {
         if self.is_named(start) {
             return self.beside(after_comma);
         }
         let quotes = QUOTES.or(ByteSet::of(b"\\"));
+        // ["--password", "x"]
+        if self.window.text[start] == b'-' {
+            let open = self.window.run(after_comma, &SPACE, 64)?;
+            let word = self.window.run(open, &quotes, 8)?;
+            let end = self.window.run(word, &not(b"\"'\\\n"), 128)?;
+            let value = &self.window.text[word..end];
+            let fits = word > open && chosen::may_be(value) && keys::classify(value).is_none();
+            return Ok((fits && self.window.text[word] != b'-').then_some((Sign::Pair, open)));
+        }
         let before = self.window.back(start, 16);
         let before = &before[..before.len() - quotes.run_back(before)];
         let before = &before[..before.len() - SPACE.run_back(before)];
@@ -360,6 +541,7 @@ impl Scan<'_, '_> {
             .iter()
             .any(|w| word.eq_ignore_ascii_case(w))
             && name.iter().any(u8::is_ascii_alphanumeric)
+            && !name.starts_with(b"-")
             && !filler.contains(&name)
     }
 
@@ -369,12 +551,25 @@ impl Scan<'_, '_> {
             let window = self.window;
             let open = window.run(at, &SPACE, 64)?;
             match window.at(open)? {
+                Some(b'[') if window.at(open + 1)? == Some(b'-') => return self.word_diff(kind, open),
+                Some(b'{') if window.at(open + 1)? == Some(b'+') => return self.word_diff(kind, open),
+                // The dump of a value: string(10) "x"
+                Some(b's') if window.starts_with(open, b"string(")? => {
+                    let close = window.run(open + 7, &ByteSet::of(b"0123456789"), 5)?;
+                    if window.starts_with(close, b") \"")? {
+                        return self.assigned_text(kind, Sign::Pair, close + 2);
+                    }
+                }
+                // A plan: (sensitive value) -> "x"
+                Some(b'(') if window.starts_with(open, b"(sensitive value) -> ")? => {
+                    return self.assigned_text(kind, Sign::Pair, open + 21);
+                }
                 Some(b'[') => return self.listed(kind, open + 1, window.text[at - 1] == b':'),
                 // "password": {"value": "x"}
                 Some(b'{') => {
                     return match self.inside(open + 1)? {
                         Some((sign, at)) => self.assigned_text(kind, sign, at),
-                        None => Ok(()),
+                        None => self.assigned_text(kind, sign, open),
                     };
                 }
                 // A string in brackets.
@@ -393,17 +588,96 @@ impl Scan<'_, '_> {
         self.assigned_text(kind, sign, at)
     }
 
+    /// `[-old-]{+new+}`
+    fn word_diff(&mut self, kind: Kind, open: usize) -> Look<()> {
+        let window = self.window;
+        let mut at = open;
+        for (open, close) in [(b"[-", b"-]"), (b"{+", b"+}")] {
+            if !window.starts_with(at, open)? {
+                continue;
+            }
+            let line = window.run(at + 2, &not(b" \t\n"), 512)?;
+            let Some(len) = crate::index::find(&window.text[at + 2..line], close) else { break };
+            let value = Value { start: at + 2, end: at + 2 + len, quoted: false };
+            if len > 0 {
+                self.judge(kind, Sign::Assign, value);
+            }
+            at = value.end + 2;
+        }
+        Ok(())
+    }
+
     fn assigned_text(&mut self, kind: Kind, sign: Sign, at: usize) -> Look<()> {
         let Some(value) = self.value(sign, at)? else { return Ok(()) };
         if value.quoted || sign != Sign::Assign {
             self.judge(kind, sign, value);
+            // A plan: "old" -> "new"
+            if value.quoted && sign == Sign::Assign && self.window.starts_with(value.end, b"\" -> \"")? {
+                return self.assigned_text(kind, Sign::Pair, value.end + 5);
+            }
+            return Ok(());
+        }
+        // **x**
+        let bold = value.end - value.start > 4
+            && self.window.text[value.start..].starts_with(b"**")
+            && self.window.text[..value.end].ends_with(b"**");
+        if bold {
+            let inner = Value { start: value.start + 2, end: value.end - 2, quoted: false };
+            if chosen::may_be(&self.window.text[inner.start..inner.end]) {
+                self.judge(kind, sign, inner);
+            }
             return Ok(());
         }
         let Some(value) = self.phrase(at, value)? else { return Ok(()) };
-        if !self.judge(kind, sign, value) {
+        if self.goes_on(at, value)? || !self.judge(kind, sign, value) {
             self.otherwise(kind, value)?;
         }
         Ok(())
+    }
+
+    /// Whether a bare word is the beginning of code: of an index (`row[2]`, `data["x"]`), of a type with its own
+    /// (`Option<String>`), or a variable or type that is called as secrets are (`password: HiddenText,`).
+    fn goes_on(&self, at: usize, value: Value) -> Look<bool> {
+        let window = self.window;
+        let word = &window.text[value.start..value.end];
+        // Past the end of the text is the end of a line.
+        let next = window.at(value.end)?.unwrap_or(b'\n');
+        if let Some(open) = memchr::memchr(b'[', word) {
+            let (name, index) = (&word[..open], &word[open + 1..]);
+            let plain = ALPHA.or(ByteSet::of(b"_:")).run(index) == index.len()
+                || ByteSet::of(b"0123456789:-").run(index) == index.len();
+            return Ok(NAME.or(ByteSet::of(b"@$")).run(name) == open
+                && open > 0
+                && plain
+                && (next == b']' || index.is_empty() && (QUOTES.has(next) || next == b'\\')));
+        }
+        if !word.iter().all(|b| b.is_ascii_alphabetic() || *b == b'_') {
+            return Ok(false);
+        }
+        if next == b'<' {
+            // No tag of HTML: those are short, or close.
+            let inner = value.end + 1;
+            let end = window.run(inner, &ALNUM.or(ByteSet::of(b"_&'[]:.")), 48)?;
+            let own = &window.text[inner..end];
+            let typed =
+                own.first().is_some_and(|b| b.is_ascii_uppercase() || matches!(b, b'&' | b'\'' | b'['))
+                    || PRIMITIVES.iter().any(|p| own == p.as_bytes());
+            return Ok(typed
+                && own.len() > 1
+                && window.at(end)?.is_some_and(|b| matches!(b, b'>' | b'<' | b',' | b' ')));
+        }
+        let hump = word.windows(2).any(|p| p[0].is_ascii_lowercase() && p[1].is_ascii_uppercase());
+        if !hump && !word.contains(&b'_') || keys::classify(word).is_none() {
+            return Ok(false);
+        }
+        // In settings a value ends its line, and no blanks stand around the sign.
+        let blanks = at < value.start && window.text[at - 1] == b'=';
+        let listed = match next {
+            b',' | b')' | b']' | b'|' => true,
+            b' ' => window.at(value.end + 1)?.is_some_and(|b| matches!(b, b'|' | b'=')),
+            _ => false,
+        };
+        Ok(blanks || listed)
     }
 
     /// A bare word, or all the words to the end of the line: a phrase goes whole, and of a sentence nothing.
@@ -412,6 +686,13 @@ impl Scan<'_, '_> {
         let letters = ALPHA.or(BLANK);
         if window.text[at - 1] != b':' || window.at(word.end)? != Some(b' ') {
             return Ok(Some(word));
+        }
+        // "Password: must have 8 characters"
+        let first = &window.text[word.start..word.end];
+        if window.at(word.end + 1)?.is_some_and(|b| ALPHA.has(b))
+            && COMMON.iter().any(|c| first.eq_ignore_ascii_case(c.as_bytes()))
+        {
+            return Ok(None);
         }
         let end = window.run(word.start, &letters, 96)?;
         let text = &window.text[word.start..end];
@@ -454,7 +735,7 @@ impl Scan<'_, '_> {
         for _ in 0..256 {
             let sign = if bare { Sign::Assign } else { Sign::Pair };
             let Some(value) = self.value(sign, at)? else { break };
-            if value.quoted || crate::chosen::is(&self.window.text[value.start..value.end]) {
+            if value.quoted || chosen::is(&self.window.text[value.start..value.end]) {
                 self.judge(kind, Sign::Assign, value);
             }
             let close = self.window.run(value.end, &QUOTES.or(ByteSet::of(b"\\")), 8)?;
@@ -480,6 +761,14 @@ impl Scan<'_, '_> {
             return true;
         }
         // A literal that a secret is compared with, or given to in a block of credentials, is one.
+        // Numbers of sessions that are no more than that.
+        if bytes.len() <= 40
+            && bytes.contains(&b'-')
+            && kind == Kind::Token
+            && name_before(self.window, value.start).to_ascii_lowercase().ends_with(b"id")
+        {
+            return true;
+        }
         let kind = if sign == Sign::Compare && kind == Kind::Secret { Kind::Password } else { kind };
         let attribute = sign == Sign::Assign && text[..value.start].ends_with(b"=\"");
         let literal = value.quoted
@@ -550,10 +839,25 @@ impl Scan<'_, '_> {
         }
         if sign == Sign::Tag {
             let end = window.run(at, &not(b"<\n"), VALUE_MAX)?;
+            // A word in brackets is no element where nothing closes it: `-p <password> host`.
+            if window.at(end)? != Some(b'<') && !self.begins_line(at) {
+                return Ok(None);
+            }
             let end = end - ByteSet::of(b" \t\r").run_back(&window.text[at..end]);
             return Ok((end > at).then_some(Value { start: at, end, quoted: true }));
         }
         self.bare(at)
+    }
+
+    /// Whether the tag that ends before `at` begins its line or follows another one.
+    fn begins_line(&self, at: usize) -> bool {
+        let before = self.window.back(at, 192);
+        let Some(open) = memchr::memrchr(b'<', before) else { return false };
+        let before = &before[..open];
+        matches!(
+            before[..before.len() - BLANK.run_back(before)].last(),
+            None | Some(b'\n' | b'>' | b'"' | b'\\' | b'n')
+        )
     }
 
     /// Past an anchor or a tag of YAML (`&name`, `!!str`), or the signs that end bold type.
@@ -626,6 +930,17 @@ impl Scan<'_, '_> {
                     }
                     end = after + 1;
                 }
+                // A quote written twice is one of the value: `'it''s'`.
+                Some(b)
+                    if b == quote
+                        && escapes == 0
+                        && end > start
+                        && window.at(end + 1)? == Some(quote)
+                        && NAME.has(window.text[end - 1])
+                        && window.at(end + 2)?.is_some_and(|b| ALNUM.has(b)) =>
+                {
+                    end += 2;
+                }
                 // Fewer backslashes than the opening quote has: an outer string ends.
                 Some(b) if b == quote || escapes > 0 && b == b'"' => break,
                 Some(_) => end += 1,
@@ -671,6 +986,7 @@ impl Scan<'_, '_> {
         while end - start < VALUE_MAX {
             let Some(b) = window.at(end)? else { break };
             match b {
+                b'<' if end == start => end += 1,
                 b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b'`' | b'<' | 0 => break,
                 b'\\' => {
                     let after = window.run(end, &ByteSet::of(b"\\"), 64)?;
@@ -687,7 +1003,7 @@ impl Scan<'_, '_> {
                     break;
                 }
                 b',' | b';' | b'&' | b')' | b']' | b'}' | b'|' | b'>' => {
-                    if self.ends_value(end)? {
+                    if self.ends_value(end)? || b == b')' && self.ends_call(start, end)? {
                         break;
                     }
                     end += 1;
@@ -696,7 +1012,29 @@ impl Scan<'_, '_> {
             }
         }
         let end = end.min(window.text.len());
-        Ok((end > start).then_some(Value { start, end, quoted: false }))
+        let text = &window.text[start..end];
+        let tag = text.first() == Some(&b'<') && !decoy::is_varied(text);
+        Ok((end > start && !tag).then_some(Value { start, end, quoted: false }))
+    }
+
+    /// Whether the bracket at `at`, which nothing since `start` opened, closes a list of parameters or arguments:
+    /// `password=None):`, `password=null){`, `password=x).run()`.
+    fn ends_call(&self, start: usize, at: usize) -> Look<bool> {
+        let window = self.window;
+        if window.text[start..at].contains(&b'(') {
+            return Ok(false);
+        }
+        Ok(match window.at(at + 1)? {
+            Some(b'{') => true,
+            Some(b':') => window.at(at + 2)?.is_none_or(|b| SPACE.has(b) || b == b'\\'),
+            Some(b'.' | b'[') => {
+                let before = window.back(start, 128);
+                let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
+                let count = |sign| line.iter().filter(|b| **b == sign).count();
+                count(b'(') > count(b')')
+            }
+            _ => false,
+        })
     }
 
     /// Whether the sign at `at` closes a bare value rather than being part of it: a blank, a quote, another sign or
@@ -790,7 +1128,18 @@ impl Scan<'_, '_> {
                     first
                 };
                 let value = trim_dots(value);
-                if value.len() >= 4 && !decoy::is_reference(value, true) && !decoy::is_stand_in(value) {
+                // "token refreshed for user 42", "auth: token validated"
+                let told = prefix == at
+                    && value.iter().all(u8::is_ascii_lowercase)
+                    && (bare > first.len()
+                        || value.len() < 16
+                            && name_before(window, at).eq_ignore_ascii_case(b"auth")
+                            && window.text[prefix].is_ascii_lowercase());
+                if value.len() >= 4
+                    && !told
+                    && !decoy::is_reference(value, true)
+                    && !decoy::is_stand_in(value)
+                {
                     self.push(rule, rank::HEADER, blank, blank + value.len(), 0);
                 }
                 return Ok(());
@@ -1043,6 +1392,11 @@ fn is_name(value: &[u8]) -> bool {
     short && value.iter().all(|&b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'-' | b'.' | b':' | b'/'))
 }
 
+/// Types in lower case that others are made of.
+const PRIMITIVES: &[&str] = &[
+    "string", "str", "number", "boolean", "bool", "any", "unknown", "void", "bytes", "u8", "char", "object",
+];
+
 /// What makes a secret of a literal.
 const WRAPPERS: &[&str] = &[
     "String::from(",
@@ -1136,7 +1490,11 @@ fn is_name_or_digits(value: &[u8]) -> bool {
 /// Code rather than a literal: a call, an index, a member of an object.
 fn is_code(value: &[u8], quoted: bool) -> bool {
     if quoted {
-        return matches!(value.first(), Some(b'{' | b'[')) && !is_mixed(value);
+        return matches!(value.first(), Some(b'{' | b'[')) && !is_mixed(value) && !decoy::is_varied(value);
+    }
+    // Signs alone make no code of what was drawn from the whole keyboard, if it goes on behind them.
+    if decoy::is_varied(value) && value.last().is_some_and(u8::is_ascii_alphanumeric) {
+        return false;
     }
     let call = memchr::memchr(b'(', value).is_some_and(|i| {
         i > 0
@@ -1186,6 +1544,16 @@ mod tests {
         }
         for v in ["Enter your password", "/home/user/project", "getpass()", "${X}", "null", "self.password"] {
             assert!(!worth(Kind::Password, v.as_bytes(), false), "{v}");
+        }
+    }
+
+    #[test]
+    fn short_names() {
+        let detector = crate::Detector::new(&crate::Policy::default()).unwrap_or_else(|e| panic!("{e}"));
+        for (text, found) in
+            [("pwd=letmein", 1), ("Pwd=letmein;", 1), ("pw=letmein", 0), ("pw=l3tme1n", 1), ("pw: 1200px", 0)]
+        {
+            assert_eq!(detector.scan(text.as_bytes()).len(), found, "{text}");
         }
     }
 

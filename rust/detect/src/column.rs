@@ -4,9 +4,9 @@
 
 use crate::assign::{BLANK, NAME, QUOTES, Sign, Value, not};
 use crate::chosen;
-use crate::class::ByteSet;
+use crate::class::{ByteSet, SPACE};
 use crate::engine::Scan;
-use crate::keys::Kind;
+use crate::keys::{self, Kind};
 use crate::window::Look;
 
 /// How far a table is followed.
@@ -23,6 +23,9 @@ impl Scan<'_, '_> {
         let after = window.at(padded)?;
         let before = window.back(start, ROW);
         let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
+        if line.starts_with(b"COPY ") {
+            return self.copied(kind, line, end);
+        }
         let lead = line.len() - QUOTES.or(ByteSet::of(b" ")).run_back(line);
         let sign = match (line[..lead].last(), after) {
             (Some(&b), _) | (None, Some(b)) if SIGNS.has(b) => b,
@@ -52,6 +55,8 @@ impl Scan<'_, '_> {
         while at - line_end < TABLE {
             let stop = window.run(at, &not(b"\n"), ROW)?;
             let row = &window.text[at..stop];
+            #[cfg(test)]
+            tests::ROWS.set(tests::ROWS.get() + 1);
             let rule = row.iter().all(|b| matches!(b, b'-' | b'+' | b'|' | b':' | b' ' | b'\r'));
             if !rule {
                 let Some(value) = nth(row, sign, cell, cells) else { break };
@@ -60,6 +65,16 @@ impl Scan<'_, '_> {
                 if kind != Kind::Password || chosen::may_be(text) || sign == b',' && value.quoted {
                     self.judge(kind, Sign::Assign, value);
                 }
+                // A head of its own: what follows is read from there, and no row from two heads.
+                let name = text.trim_ascii();
+                let name = &name[QUOTES.run(name)..];
+                let name = &name[..name.len() - QUOTES.run_back(name)];
+                if heads.run(row.strip_suffix(b"\r").unwrap_or(row))
+                    == row.len() - usize::from(row.ends_with(b"\r"))
+                    && keys::classify(name).is_some_and(|k| !matches!(k, Kind::Authorization | Kind::Cookie))
+                {
+                    break;
+                }
             } else if row.is_empty() || row == b"\r" {
                 break;
             }
@@ -67,6 +82,89 @@ impl Scan<'_, '_> {
                 break;
             }
             at = stop + 1;
+        }
+        Ok(())
+    }
+}
+
+impl Scan<'_, '_> {
+    /// `COPY table (a, password) FROM stdin;`: rows with tabs follow.
+    fn copied(&mut self, kind: Kind, line: &[u8], end: usize) -> Look<()> {
+        let window = self.window;
+        let line_end = window.run(end, &not(b"\n"), ROW)?;
+        let rest = &window.text[end..line_end];
+        let (Some(open), Some(close)) = (memchr::memchr(b'(', line), memchr::memchr(b')', rest)) else {
+            return Ok(());
+        };
+        if crate::index::find(&rest[close..], b" FROM stdin").is_none() {
+            return Ok(());
+        }
+        let count = |text: &[u8]| text.iter().filter(|b| **b == b',').count();
+        let cell = count(&line[open..]);
+        let cells = cell + count(&rest[..close]);
+        let mut at = line_end + 1;
+        while at - line_end < TABLE {
+            let stop = window.run(at, &not(b"\n"), ROW)?;
+            let Some(value) = nth(&window.text[at..stop], b'\t', cell, cells) else { break };
+            self.judge(
+                kind,
+                Sign::Assign,
+                Value { start: at + value.start, end: at + value.end, quoted: true },
+            );
+            if window.at(stop)? != Some(b'\n') {
+                break;
+            }
+            at = stop + 1;
+        }
+        Ok(())
+    }
+
+    /// `INSERT INTO table (a, password) VALUES (1, 'x'), …`: the columns stand before the word, the rows behind it.
+    pub(crate) fn inserted(&mut self, start: usize, end: usize) -> Look<()> {
+        let window = self.window;
+        let before = window.back(start, ROW).trim_ascii_end();
+        let Some(before) = before.strip_suffix(b")") else { return Ok(()) };
+        let Some(open) = memchr::memrchr(b'(', before) else { return Ok(()) };
+        let mut kinds = [None; 64];
+        let mut columns = 0;
+        for (kind, name) in kinds.iter_mut().zip(before[open + 1..].split(|b| *b == b',')) {
+            let name = name.trim_ascii();
+            let marks = QUOTES.or(ByteSet::of(b"[]"));
+            let name = &name[marks.run(name)..];
+            let name = &name[..name.len() - marks.run_back(name)];
+            *kind = keys::classify(name).filter(|k| !matches!(k, Kind::Authorization | Kind::Cookie));
+            columns += usize::from(kind.is_some());
+        }
+        let mut at = end;
+        while columns > 0 && at - end < TABLE {
+            at = window.run(at, &SPACE, 64)?;
+            if window.at(at)? != Some(b'(') {
+                break;
+            }
+            for kind in kinds {
+                at = window.run(at + 1, &SPACE, 64)?;
+                let bare = window.run(at, &not(b"(),'\n"), ROW)?;
+                at = if window.at(bare)? == Some(b'\'') {
+                    let Some(value) = self.value(Sign::Pair, bare)? else { return Ok(()) };
+                    if let Some(kind) = kind {
+                        self.judge(kind, Sign::Assign, value);
+                    }
+                    window.run(value.end + 1, &SPACE, 64)?
+                } else {
+                    bare
+                };
+                if window.at(at)? != Some(b',') {
+                    break;
+                }
+            }
+            if window.at(at)? != Some(b')') {
+                break;
+            }
+            at = window.run(at + 1, &SPACE, 64)?;
+            if window.at(at)? != Some(b',') {
+                break;
+            }
+            at += 1;
         }
         Ok(())
     }
@@ -99,4 +197,35 @@ fn nth(row: &[u8], sign: u8, wanted: usize, signs: usize) -> Option<Value> {
     let inner = usize::from(quoted);
     let value = Value { start: start + lead + inner, end: start + lead + cell.len() - inner, quoted };
     (value.start < value.end).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use crate::{Detector, Policy};
+
+    thread_local! {
+        /// Rows that were read.
+        pub(super) static ROWS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn rows_are_read_once() {
+        let detector = Detector::new(&Policy::default()).unwrap_or_else(|e| panic!("{e}"));
+        for row in [
+            "a,password\n",
+            "| a | password |\n",
+            "\"a\",\"password\"\n",
+            "a\tpasswd\r\n",
+            "a,'password'\n",
+            "a,b,password\na,token,c\n",
+        ] {
+            let text = row.repeat(2000);
+            ROWS.set(0);
+            detector.scan(text.as_bytes());
+            let (rows, lines) = (ROWS.get(), text.matches('\n').count());
+            assert!(rows <= 2 * lines, "{rows} rows of {lines} lines: {row:?}");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use crate::assign::{Sign, Value};
+use crate::assign::{QUOTES, Sign, Value};
 use crate::chosen;
 use crate::class::{ByteSet, SPACE};
 use crate::engine::Scan;
@@ -59,7 +59,8 @@ const COMMANDS: &[Command] = &[
             ("-U", Holds::After(b':')),
         ],
     },
-    Command { names: &["sshpass"], flags: &[("-p", Holds::Glued)] },
+    Command { names: &["sshpass"], flags: &[("-p", Holds::Password)] },
+    Command { names: &["ssh-keygen"], flags: &[("-N", Holds::Password)] },
     Command { names: &["7z", "7za", "7zr"], flags: &[("-p", Holds::Glued)] },
     Command { names: &["sqlcmd"], flags: &[("-P", Holds::Glued)] },
 ];
@@ -124,7 +125,7 @@ const SETTINGS: &[&str] = &["requirepass", "masterauth", "sentinel auth-pass"];
 
 /// Every name that [`Scan::command`] knows.
 static KNOWN: LazyLock<Dictionary> = LazyLock::new(|| {
-    let others = ["htpasswd", "net", "echo", "secret", "ConvertTo-SecureString"];
+    let others = ["htpasswd", "net", "echo", "sqlplus", "secret", "ConvertTo-SecureString"];
     let all: Vec<&'static str> = COMMANDS.iter().flat_map(|c| c.names).copied().chain(others).collect();
     Dictionary::new(&[&all])
 });
@@ -141,6 +142,8 @@ impl Scan<'_, '_> {
             self.flags(command, end)?;
         } else if name == b"htpasswd" {
             self.htpasswd(end)?;
+        } else if name == b"sqlplus" {
+            self.sqlplus(end)?;
         } else if name == b"net" {
             self.net(end)?;
         } else if name == b"echo" {
@@ -170,13 +173,25 @@ impl Scan<'_, '_> {
                 .find(|(flag, _)| first && window.text[at..].starts_with(flag.as_bytes()));
             let Some(&(flag, holds)) = flag else { continue };
             let behind = at + flag.len();
+            // ["curl", "-u", "bob:x"]
+            let close = window.run(behind, &QUOTES.or(ByteSet::of(b"\\")), 4)?;
+            if close > behind {
+                let next = window.run(close, &ByteSet::of(b", "), 4)?;
+                let open = window.at(next)?.is_some_and(|b| QUOTES.has(b) || b == b'\\');
+                if holds != Holds::Glued && open && window.text[close] == b',' {
+                    self.held(holds, next)?;
+                }
+                if open {
+                    continue;
+                }
+            }
             let apart = window.at(behind)?.is_some_and(|b| b == b' ' || b == b'=');
             // A longer flag, or one whose word is read elsewhere.
             if flag.len() > 2 && !apart || holds == Holds::Glued && (apart || behind >= line) {
                 continue;
             }
             // ` -u ` and its like have a trigger of their own.
-            if flag.len() == 2 && apart {
+            if flag.len() == 2 && apart && FLAGS.iter().any(|f| f.0 == flag.as_bytes()[1]) {
                 continue;
             }
             self.held(holds, behind + usize::from(apart))?;
@@ -237,6 +252,29 @@ impl Scan<'_, '_> {
             } else if given {
                 skip -= 1;
             } else {
+                break;
+            }
+            at = value.end + usize::from(value.quoted);
+        }
+        Ok(())
+    }
+
+    /// `sqlplus user/password@database`.
+    fn sqlplus(&mut self, end: usize) -> Look<()> {
+        let mut at = end;
+        for _ in 0..4 {
+            let Some(value) = self.shell_word(at)? else { break };
+            let word = &self.window.text[value.start..value.end];
+            let password = memchr::memchr(b'/', word).map(|i| i + 1).filter(|i| *i > 1);
+            if let Some(from) = password {
+                let to = memchr::memrchr(b'@', word).filter(|i| *i > from).unwrap_or(word.len());
+                if chosen::may_be(&word[from..to]) {
+                    let place = Value { start: value.start + from, end: value.start + to, quoted: false };
+                    self.judge(Kind::Password, Sign::Blank, place);
+                }
+                break;
+            }
+            if !word.starts_with(b"-") {
                 break;
             }
             at = value.end + usize::from(value.quoted);

@@ -143,6 +143,64 @@ const NOTHING: &[&str] = &[
     "protected",
     "oublié",
     "vergessen",
+    // Types of other languages, fields of files, ways of hashing.
+    "string!",
+    "int!",
+    "gecos",
+    "files",
+    "compat",
+    "argon2",
+    "argon2id",
+    "pbkdf2",
+    "scrypt",
+    // The word itself, as translations have it.
+    "passwort",
+    "kennwort",
+    "senha",
+    "contraseña",
+    "contrasenya",
+    "contrasena",
+    "wachtwoord",
+    "adgangskode",
+    "lösenord",
+    "passord",
+    "salasana",
+    "parola",
+    "parool",
+    "heslo",
+    "hasło",
+    "jelszó",
+    "lozinka",
+    "geslo",
+    "şifre",
+    "пароль",
+    "Пароль",
+    "ПАРОЛЬ",
+    "парола",
+    "Парола",
+    "密码",
+    "密碼",
+    "口令",
+    "パスワード",
+    "비밀번호",
+    "암호",
+    "סיסמה",
+    "รหัสผ่าน",
+];
+
+/// Words of rules for the values of a form: `required|string|min:8`.
+const CHECKS: &[&str] = &[
+    "required",
+    "nullable",
+    "string",
+    "confirmed",
+    "sometimes",
+    "optional",
+    "min:",
+    "max:",
+    "between:",
+    "regex:",
+    "same:",
 ];
 
 /// Parts of references and of stand-ins.
@@ -237,6 +295,62 @@ pub(crate) fn is_own(value: &[u8]) -> bool {
         && tail.iter().all(u8::is_ascii_alphanumeric)
 }
 
+/// Whether a value with no blanks has letters of both cases, digits and signs in its midst: drawn from the whole
+/// keyboard, so that brackets around it or in it are its own.
+pub(crate) fn is_varied(value: &[u8]) -> bool {
+    let Some((_, inner)) = value.split_first() else { return false };
+    let any = |of: fn(&u8) -> bool| inner.iter().any(of);
+    let sign = inner.windows(2).any(|p| {
+        matches!(p[0], b'!' | b'@' | b'#' | b'$' | b'%' | b'^') && !matches!(p[1], b'=' | b'{' | b'(')
+    });
+    value.len() >= 8
+        && sign
+        && any(u8::is_ascii_lowercase)
+        && any(u8::is_ascii_uppercase)
+        && any(u8::is_ascii_digit)
+        && !any(|b| !b.is_ascii_graphic() || matches!(b, b'"' | b'\'' | b'\\' | b':' | b'=' | b';' | b'>'))
+        && ![&b"A-Z"[..], b"a-z", b"0-9", b"{{", b"${"]
+            .iter()
+            .any(|r| memchr::memmem::find(value, r).is_some())
+}
+
+/// Whether a reference is only the beginning of a value: `${HOME}x9Kq`.
+fn is_glued(value: &[u8]) -> bool {
+    let Some(close) = memchr::memchr(b'}', value) else { return false };
+    let rest = &value[close + 1..];
+    let any = |of: fn(&u8) -> bool| rest.iter().any(of);
+    rest.len() >= 4
+        && any(u8::is_ascii_lowercase)
+        && any(u8::is_ascii_uppercase)
+        && any(u8::is_ascii_digit)
+        && !any(|b| {
+            matches!(
+                b,
+                b'$' | b'{' | b'}' | b'/' | b'.' | b':' | b'-' | b'_' | b' ' | b'(' | b'|' | b'+' | b'"'
+            )
+        })
+}
+
+/// Text of forms and pages: a prompt, the rules of a field, a selector.
+fn is_form(value: &[u8]) -> bool {
+    let prompt = value.trim_ascii_end();
+    let asked = prompt.len() < value.len()
+        && prompt.ends_with(b":")
+        && prompt[..prompt.len() - 1].iter().all(|b| b.is_ascii_alphabetic() || *b == b' ');
+    let rules = memchr::memchr(b'|', value).is_some()
+        && value.split(|b| *b == b'|').any(|part| {
+            CHECKS.iter().any(|c| part == c.as_bytes() || c.ends_with(':') && part.starts_with(c.as_bytes()))
+        });
+    let selected = matches!(value[0], b'.' | b'#')
+        && value.len() > 1
+        && ALPHA.has(value[1])
+        && value.iter().any(|b| matches!(b, b'-' | b'_'))
+        && value[1..]
+            .iter()
+            .all(|b| b.is_ascii_lowercase() || matches!(b, b'-' | b'_' | b'.' | b'#' | b'>' | b' '));
+    asked || rules || selected
+}
+
 /// Whether an assigned value is no literal secret at all: a reference to a variable, a template, a mask, a word for
 /// "nothing", a path. `quoted`: it stood in quotes, so code and paths are not what it is.
 pub(crate) fn is_reference(value: &[u8], quoted: bool) -> bool {
@@ -257,8 +371,11 @@ pub(crate) fn is_reference(value: &[u8], quoted: bool) -> bool {
             | (b'`', b'`')
     ) && value.len() > 1;
     let inner = &value[1..];
+    let braced = braced && !is_varied(&value[..value.len() - 1]);
     if braced
-        || value.starts_with(b"${")
+        || value.starts_with(b"${") && !is_glued(value)
+        || value.starts_with(b"ENC[")
+        || quoted && is_form(value)
         || value.starts_with(b"$(")
         || value.starts_with(b"#{")
         || value.starts_with(b"{{")

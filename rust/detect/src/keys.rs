@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 const NAMES: usize = 21;
 
 /// What every word that can introduce a value begins with: where the scanner stops to look.
-pub(crate) const STEMS: [&[u8]; NAMES + 23] = [
+pub(crate) const STEMS: [&[u8]; NAMES + 37] = [
     b"pass",
     b"key",
     b"secr",
@@ -62,6 +62,22 @@ pub(crate) const STEMS: [&[u8]; NAMES + 23] = [
     b"tifi",
     b"secu",
     b"valu",
+    b"qlpl",
+    b"mnem",
+    // Names too short to be looked for without their sign.
+    b"pw=",
+    b"pw:",
+    b"pw\"",
+    b"pw'",
+    b"pw =",
+    b"-pw ",
+    b"sid=",
+    // Parts of connection strings.
+    b"@tcp",
+    b"@uni",
+    b"e:th",
+    b":543",
+    b":*:*",
     // Words of other languages.
     b"se\xC3\xB1",
     b"enha",
@@ -121,6 +137,7 @@ const PASSWORD: &[&str] = &[
     "passw",
     "pw",
     "passe",
+    "masterauth",
 ];
 /// Endings that make a password of a word written in one: `dbpassword`.
 const PASSWORD_ENDINGS: &[&str] = &["password", "passwd", "passphrase", "pwd", "passwort"];
@@ -395,6 +412,8 @@ const ABOUT: &[&str] = &[
     "sock",
     "socket",
     "selector",
+    "hasher",
+    "hashers",
     "xpath",
     "css",
     "icon",
@@ -467,8 +486,18 @@ const DOING: &[&str] = &[
     "enter", "ask",
 ];
 /// Words that end in `pass` and are not passwords.
-const NOT_PASS: &[&str] =
-    &["bypass", "compass", "surpass", "encompass", "trespass", "underpass", "overpass", "multipass"];
+const NOT_PASS: &[&str] = &[
+    "bypass",
+    "compass",
+    "surpass",
+    "encompass",
+    "trespass",
+    "underpass",
+    "overpass",
+    "multipass",
+    "getpass",
+    "askpass",
+];
 
 /// Words of a key that everybody may have.
 const PUBLIC: &[&str] = &["public", "pub", "publishable", "foreign", "partition", "sort"];
@@ -540,6 +569,9 @@ pub(crate) fn classify(name: &[u8]) -> Option<Kind> {
     }
     let end = word(last - 1);
     let ends = |list: List| is(last - 1, list);
+    if end == "id" && last > 1 && word(last - 2) == "session" {
+        return Some(Kind::Token);
+    }
     if ends(List::About) && !(last == 1 && count > 1) {
         return None;
     }

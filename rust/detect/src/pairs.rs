@@ -36,6 +36,15 @@ impl Scan<'_, '_> {
             let item = window.at(start)? == Some(b'-') && window.at(start + 1)? == Some(b' ');
             // A list may stand as deep as its key.
             let flush = depth == indent && (block || !item);
+            // On the next line by itself, as people write in messages.
+            if n == 0 && flush && !block && kind == Kind::Password {
+                if let Some((value, _)) = self.scalar(start)?
+                    && chosen::is(&window.text[value.start..value.end])
+                {
+                    self.judge(kind, Sign::Assign, value);
+                }
+                break;
+            }
             if depth < indent || flush || n > 0 && !block && item != listed {
                 break;
             }
@@ -77,7 +86,10 @@ impl Scan<'_, '_> {
 
     /// Whether the text before a name at `start` calls it the name of something: `name: `, `"key":"`, `<name>`.
     pub(crate) fn is_named(&self, start: usize) -> bool {
-        let before = self.window.back(start, 48);
+        let before = self.window.back(start, 96);
+        // A name may have a path: `/prod/db/password`.
+        let path = if before.ends_with(b"/") { NAME.or(ByteSet::of(b"/")).run_back(before) } else { 0 };
+        let before = &before[..before.len() - path];
         let quotes = QUOTES.or(BLANK).or(ByteSet::of(b"\\"));
         let before = &before[..before.len() - quotes.run_back(before)];
         let Some((b':' | b'=' | b'>', before)) = before.split_last() else { return false };

@@ -48,8 +48,13 @@ impl Scan<'_, '_> {
             return Ok(());
         }
         let end = head + material(&window.text[head..span]);
-        self.push(rule, rank::FORM, start, end, head - start);
-        self.pieces(rule, end)
+        let found = self.out.len();
+        self.pieces(rule, end)?;
+        // A header alone hides nothing: code has it to look for keys.
+        if end > head || self.out.len() > found {
+            self.push(rule, rank::FORM, start, end, head - start);
+        }
+        Ok(())
     }
 
     /// A key written as quoted lines, one after another: each piece of base64 goes, the quotes stay.

@@ -29,7 +29,7 @@ impl Scan<'_, '_> {
         let mut sign = memchr::memrchr(b'@', &window.text[host..end]);
         if sign.is_none() && window.at(end)?.is_some_and(|b| matches!(b, b'/' | b'#' | b'?' | b',')) {
             // Passwords are not always encoded as they should be: look on, if no port stands where it would.
-            let colon = memchr::memchr(b':', &window.text[host..end]).map(|i| host + i + 1);
+            let colon = colon(&window.text[host..end]).map(|i| host + i + 1);
             if colon.is_some_and(|c| c < end && !window.text[c..end].iter().all(u8::is_ascii_digit)) {
                 let wide = ByteSet::of(b" \t\r\n\"'`<>\\@").complement();
                 let next = window.run(end, &wide, 128)?;
@@ -46,7 +46,7 @@ impl Scan<'_, '_> {
         let Some(sign) = sign else { return Ok(()) };
         let user = &window.text[host..host + sign];
         // A user may be an e-mail address, whose `@` was not encoded.
-        match memchr::memchr(b':', user) {
+        match colon(user) {
             Some(colon) => {
                 let password = &user[colon + 1..];
                 let start = host + colon + 1;
@@ -76,6 +76,57 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
+    /// A connection string without `://` may have its sign at `at`: `user:x@tcp(host)/db`, `oracle:thin:user/x@host`,
+    /// or a line of `.pgpass`, `host:5432:db:user:x`.
+    pub(crate) fn connection(&mut self, at: usize) -> Look<bool> {
+        let window = self.window;
+        let visible = ByteSet::of(b" \t\r\n\"'`<>\\").complement();
+        let (start, end) = if window.starts_with(at, b"@tcp(")? || window.starts_with(at, b"@unix(")? {
+            let before = window.back(at, 256);
+            let user = &before[before.len() - visible.run_back(before)..];
+            let Some(colon) = colon(user).filter(|i| *i > 0) else { return Ok(true) };
+            // A URL: it has a trigger of its own.
+            if user[colon..].starts_with(b"://") {
+                return Ok(true);
+            }
+            (at - user.len() + colon + 1, at)
+        } else if window.starts_with_any_case(at, b"e:thin:")? {
+            let name = window.run(at + 7, &ALNUM.or(ByteSet::of(b"_$#")), 64)?;
+            let end = window.run(name, &ByteSet::of(b"@ \t\r\n\"'`<>\\").complement(), 128)?;
+            if window.at(name)? != Some(b'/') || window.at(end)? != Some(b'@') {
+                return Ok(true);
+            }
+            (name + 1, end)
+        } else if matches!(window.at(at)?, Some(b':')) {
+            let before = window.back(at, 256);
+            let host = ALNUM.or(ByteSet::of(b"._*-")).run_back(before);
+            let line = host > 0 && before[..before.len() - host].last().is_none_or(|b| *b == b'\n');
+            let mut from = at;
+            for _ in 0..4 {
+                if !line || window.at(from)? != Some(b':') {
+                    return Ok(true);
+                }
+                from = window.run(from + 1, &ALNUM.or(ByteSet::of(b"._*-")), 64)?;
+            }
+            // The password is the last: of the four fields that were passed, it may be a part.
+            let from = window.text[..from].iter().rposition(|b| *b == b':').map_or(from, |i| i + 1);
+            let end = window.run(from, &visible, 256)?;
+            if window.at(end)?.is_some_and(|b| !matches!(b, b'\r' | b'\n')) {
+                return Ok(true);
+            }
+            (from, end)
+        } else {
+            return Ok(false);
+        };
+        let value = &window.text[start..end];
+        // Whatever stands there is the password, even this word.
+        let literal = value == b"password" || !decoy::is_reference(value, true) && !value.starts_with(b"$");
+        if let Some(rule) = self.engine.parsers.userinfo.filter(|_| value.len() >= 4 && literal) {
+            self.push(rule, rank::FORM, start, end, 0);
+        }
+        Ok(true)
+    }
+
     /// `new DirectoryEntry("LDAP://server", "user", "password")`: the third string is the password.
     fn directory_entry(&mut self, host: usize) -> Look<()> {
         let window = self.window;
@@ -92,6 +143,20 @@ impl Scan<'_, '_> {
         let form = user.iter().all(|&b| ALNUM.has(b) || matches!(b, b'_' | b'-' | b'.' | b'~'));
         if user.len() >= 16 && form && random::is_random(user) && !decoy::is_stand_in(user) {
             self.push(rule, rank::HEADER, start, start + user.len(), 0);
+        }
+    }
+}
+
+/// The colon between a name and its password: one inside a placeholder of this package is none.
+fn colon(user: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let colon = at + memchr::memchr(b':', &user[at..])?;
+        let open = memchr::memrchr(b'[', &user[at..colon]).map(|i| at + i);
+        let close = memchr::memchr(b']', &user[colon..]).map(|i| colon + i + 1);
+        match open.zip(close) {
+            Some((open, close)) if decoy::is_own(&user[open..close]) => at = close,
+            _ => return Some(colon),
         }
     }
 }

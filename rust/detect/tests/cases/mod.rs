@@ -1,6 +1,6 @@
 //! Texts with a value to find, and texts to leave alone, by the notation that they are written in.
 //!
-//! `{p}` stands for a password, `{t}` for a token and `{w}` for a phrase of words: they are drawn when a test runs,
+//! `{p}` stands for a password, `{s}` for one with signs, `{t}` for a token and `{w}` for a phrase of words: they are drawn when a test runs,
 //! so that this directory holds no secret.
 
 #![allow(dead_code)] // each test uses its part
@@ -8,7 +8,9 @@
 mod code;
 mod command;
 pub(crate) mod damage;
+mod places;
 mod prose;
+mod signs;
 mod yaml;
 
 /// One notation: what must be found in it, and what looks like it and must not be.
@@ -25,6 +27,9 @@ pub(crate) const NOTATIONS: &[Notation] = &[
     code::DECLARED,
     code::CALLED,
     code::PHRASES,
+    places::PLACES,
+    signs::SIGNS,
+    signs::FORMS,
     command::FLAGS,
     command::SETTINGS,
     command::SQL,
@@ -63,6 +68,12 @@ impl Random {
         a + &b + &c + &d
     }
 
+    /// As programs draw them: of all kinds, signs among them.
+    fn signs(&mut self) -> String {
+        let (a, b, sign) = (self.password(), self.password(), self.text(1, "!@#%^"));
+        a[..5].to_string() + &sign + &b[3..]
+    }
+
     fn token(&mut self) -> String {
         let token = self.text(28, "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789");
         format!("a7{token}Q9")
@@ -81,10 +92,11 @@ pub(crate) fn draw(template: &str, seed: u64) -> Case {
     let mut random = Random(seed);
     let (mut text, mut values) = (String::new(), vec![]);
     let mut rest = template;
-    while let Some(at) = ["{p}", "{t}", "{w}"].iter().filter_map(|m| rest.find(m)).min() {
+    while let Some(at) = ["{p}", "{s}", "{t}", "{w}"].iter().filter_map(|m| rest.find(m)).min() {
         text.push_str(&rest[..at]);
         let value = match &rest[at..at + 3] {
             "{p}" => random.password(),
+            "{s}" => random.signs(),
             "{t}" => random.token(),
             _ => random.phrase(),
         };
