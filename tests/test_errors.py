@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import ctxproto
 import pytest
-from ctxproto import Allow, CtxprotoError, Finding, Redactor, Vault, known_values_from_env
+from ctxproto import Allow, CtxprotoError, Finding, Redactor, ToolResultEnvelope, Vault, known_values_from_env
 from strategies import random_token
 
 if TYPE_CHECKING:
@@ -138,6 +138,17 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "Allow.rules": (lambda x: Redactor(allow=Allow(rules=x)), "allow.rules"),
     "Allow.keys": (lambda x: Redactor(allow=Allow(keys=x)), "allow.keys"),
     "Allow.inline": (lambda x: Redactor(allow=Allow(inline=x)), "allow.inline"),
+    "with_patterns.patterns": (lambda x: REDACTOR.with_patterns(x), "patterns"),
+    "Envelope.tool_call_id": (lambda x: ToolResultEnvelope(x, "raw"), "tool_call_id"),
+    "Envelope.max_tokens": (lambda x: ToolResultEnvelope("c", "raw", x), "max_tokens"),
+    "Envelope.tokenizer": (lambda x: ToolResultEnvelope("c", "raw", tokenizer=x), "tokenizer"),
+    "Envelope.redactor": (lambda x: ToolResultEnvelope("c", "raw", redactor=x), "redactor"),
+    "Envelope.is_error": (lambda x: ToolResultEnvelope("c", "raw", is_error=x), "is_error"),
+    "envelope.trim.strategy": (lambda x: ToolResultEnvelope("c", "raw").trim(x), "strategy"),
+    "envelope.trim.fields": (lambda x: ToolResultEnvelope("c", "raw").trim("auto", x), "fields"),
+    "envelope.trim.patterns": (lambda x: ToolResultEnvelope("c", "raw").trim(patterns=x), "patterns"),
+    "envelope.trim.hint": (lambda x: ToolResultEnvelope("c", "raw").trim(hint=x), "hint"),
+    "envelope.redact_secrets.patterns": (lambda x: ToolResultEnvelope("c", "raw").redact_secrets(x), "patterns"),
     "redact.text": (lambda x: REDACTOR.redact(x), "redact()"),
     "redact.format": (lambda x: REDACTOR.redact("x", format=x), "format"),
     "scan.text": (lambda x: REDACTOR.scan(x), "scan()"),

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, overload
 
 from ctxproto import _core, arguments
@@ -112,7 +112,10 @@ class Redactor(_core.Redactor):
     (False, 'login with correct horse')
     """
 
-    __slots__ = ()
+    __slots__ = ("_settings",)
+
+    # What the native redactor was made from.
+    _settings: dict[str, Any]
 
     def __new__(
         cls,
@@ -131,8 +134,7 @@ class Redactor(_core.Redactor):
         if vault is None:
             style = arguments.one_of("placeholder", placeholder, _PLACEHOLDERS, " or a Vault")
             vault = Vault() if style == "vault" else None
-        return super().__new__(
-            cls,
+        return cls._compiled(
             builtin=builtin,
             rule_files=_rule_files(rules),
             pii=profile_pii if pii is None else _pii(pii),
@@ -142,6 +144,30 @@ class Redactor(_core.Redactor):
             vault=vault,
             key=_key(key),
         )
+
+    @classmethod
+    def _compiled(cls, **settings: Any) -> Self:  # noqa: ANN401 - see __new__
+        self = _core.Redactor.__new__(cls, **settings)
+        self._settings = settings
+        return self
+
+    def with_patterns(self, patterns: Iterable[tuple[str, str]]) -> Redactor:
+        r"""This policy, with patterns of the caller beside its rules; all else stays, a vault is shared.
+
+        Args:
+            patterns: Pairs of a regular expression (of Rust's regex crate: no look-around; in either case) and a label
+                such as "ORDER_ID". Its first group is the secret when it has one, else all of the match.
+
+        Raises:
+            ConfigError: `patterns` are no pairs of str.
+            RuleError: A pattern cannot be compiled.
+
+        >>> redactor = Redactor(profile="none").with_patterns([(r"ord-\d+", "ORDER_ID")])
+        >>> redactor.with_patterns([(r"inv-\d+", "INVOICE_ID")]).redact("ORD-71 and INV-25").text
+        '[ORDER_ID:REDACTED] and [INVOICE_ID:REDACTED]'
+        """
+        pairs = _pairs(patterns)
+        return _with_patterns(self, pairs) if pairs else self
 
     def redact_iter(self, pieces: Iterable[AnyText], *, format: Format = "auto") -> Iterator[AnyText]:
         """Redacts an iterable of pieces, such as an open file, one after the other.
@@ -217,19 +243,35 @@ def default_redactor() -> Redactor:
     return Redactor()
 
 
-def redactor_with(source: str, rules: str) -> Redactor:
-    """The default policy and rules from a TOML text; `source` is what messages call it. Raises `RuleError`."""
-    return _core.Redactor.__new__(
-        Redactor,
-        builtin=True,
-        rule_files=[(source, rules)],
-        pii="dangerous",
-        allow=_allow(None),
-        known_values=[],
-        placeholder="label",
-        vault=None,
-        key=_PROCESS_KEY,
+# Compiling takes as long as for a new redactor, and callers give the same patterns for every result.
+@lru_cache(maxsize=64)
+def _with_patterns(redactor: Redactor, pairs: tuple[tuple[str, str], ...]) -> Redactor:
+    settings = redactor._settings  # noqa: SLF001 - a function of the class but for the cache
+    # Rules have names of their own, and so have those of the patterns that were added before.
+    name = f"patterns-{len(settings['rule_files']) + 1}"
+    rules = "".join(
+        f"[[rule]]\nid = {_toml(f'{name}-{at}')}\nlabel = {_toml(label)}\n"
+        f'name = "Pattern of the caller"\npattern = {_toml(f"(?i){pattern}")}\n'
+        for at, (pattern, label) in enumerate(pairs)
     )
+    return type(redactor)._compiled(**{**settings, "rule_files": [*settings["rule_files"], ("patterns", rules)]})  # noqa: SLF001
+
+
+def _pairs(patterns: object) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for at, pair in enumerate(arguments.several("patterns", patterns, "(expression, label)")):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ConfigTypeError(f"patterns[{at}] is an expression and a label, not {shown(pair)}")
+        expression, label = arguments.strings(f"patterns[{at}]", pair)
+        pairs.append((expression, label))
+    return tuple(pairs)
+
+
+def _toml(text: str) -> str:
+    """A string of TOML: as JSON writes it, but for one character."""
+    import json
+
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 @overload

@@ -142,7 +142,7 @@ class Trimmer:
             redactor=redactor,
             fields=paths,
             patterns=arguments.strings("patterns", patterns),
-            hint=None if hint is None else arguments.text("hint", hint),
+            hint=None if hint is None else arguments.utf8("hint", hint),
         )
 
     def trim(self, text: AnyText) -> Trimmed[AnyText]:
