@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import ctxproto
 import pytest
-from ctxproto import Allow, CtxprotoError, Finding, Redactor, ToolResultEnvelope, Vault, known_values_from_env
+from ctxproto import (
+    Allow,
+    CtxprotoError,
+    Finding,
+    Redactor,
+    ToolCallRouter,
+    ToolResultEnvelope,
+    Vault,
+    known_values_from_env,
+)
 from strategies import random_token
 
 if TYPE_CHECKING:
@@ -149,6 +158,8 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "envelope.trim.patterns": (lambda x: ToolResultEnvelope("c", "raw").trim(patterns=x), "patterns"),
     "envelope.trim.hint": (lambda x: ToolResultEnvelope("c", "raw").trim(hint=x), "hint"),
     "envelope.redact_secrets.patterns": (lambda x: ToolResultEnvelope("c", "raw").redact_secrets(x), "patterns"),
+    "Router.envelope": (lambda x: ToolCallRouter(x), "envelope"),
+    "Router.max_tokens": (lambda x: ToolCallRouter(max_tokens=x), "max_tokens"),
     "redact.text": (lambda x: REDACTOR.redact(x), "redact()"),
     "redact.format": (lambda x: REDACTOR.redact("x", format=x), "format"),
     "scan.text": (lambda x: REDACTOR.scan(x), "scan()"),
