@@ -108,7 +108,7 @@ class Trimmer:
     (True, True, True)
     """
 
-    __slots__ = ("_core", "max_tokens", "strategy")
+    __slots__ = ("_core", "_max_tokens", "_strategy")
 
     def __init__(
         self,
@@ -121,8 +121,8 @@ class Trimmer:
         tokenizer: Tokenizer | None = None,
         redactor: Redactor | Literal["default"] | None = "default",
     ) -> None:
-        self.strategy = arguments.one_of("strategy", strategy, STRATEGIES)
-        self.max_tokens = arguments.number("max_tokens", max_tokens, 0)
+        self._strategy = arguments.one_of("strategy", strategy, STRATEGIES)
+        self._max_tokens = arguments.number("max_tokens", max_tokens, 0)
         tokenizer = default_tokenizer() if tokenizer is None else tokenizer
         if not isinstance(tokenizer, Tokenizer):
             raise ConfigTypeError(f"tokenizer is a Tokenizer, not {shown(tokenizer)}")
@@ -133,17 +133,27 @@ class Trimmer:
         if redactor is not None and not isinstance(redactor, Redactor):
             raise ConfigTypeError(f"redactor is a Redactor or None, not {shown(redactor)}")
         paths = arguments.strings("fields", fields)
-        if self.strategy == "field_whitelist" and not paths:
+        if self._strategy == "field_whitelist" and not paths:
             raise ConfigError("fields is empty: field_whitelist would keep nothing")
         self._core = _core.Trimming(
-            self.strategy,
-            self.max_tokens,
+            self._strategy,
+            self._max_tokens,
             tokenizer.encoding,
             redactor=redactor,
             fields=paths,
             patterns=arguments.strings("patterns", patterns),
             hint=None if hint is None else arguments.utf8("hint", hint),
         )
+
+    @property
+    def max_tokens(self) -> int:
+        """The most tokens a result may take."""
+        return self._max_tokens
+
+    @property
+    def strategy(self) -> str:
+        """The strategy that was asked for."""
+        return self._strategy
 
     def trim(self, text: AnyText) -> Trimmed[AnyText]:
         """Trims one text, str or bytes.
@@ -167,14 +177,24 @@ class Trimmer:
         return _trimmed(_fed(stream, iterator, whole=whole))
 
     async def trim_aiter(self, pieces: AsyncIterable[AnyText], *, whole: bool = False) -> Trimmed[AnyText]:
-        """Trims a text that comes in pieces from an asynchronous iterable; see `trim_iter`."""
+        """Trims a text that comes in pieces from an asynchronous iterable; see `trim_iter`.
+
+        A generator is closed, also when its end was not reached.
+        """
         stream = self._core.stream()
         if not hasattr(type(pieces), "__aiter__"):
             raise InputTypeError(f"trim_aiter() takes an asynchronous iterable of str or bytes, not {shown(pieces)}")
-        async for piece in pieces:
-            if not stream.feed(piece) and not whole:
-                return _trimmed(stream.finish(stopped=True))
-        return _trimmed(stream.finish())
+        iterator = aiter(pieces)
+        stopped = False
+        try:
+            async for piece in iterator:
+                if stopped := not stream.feed(piece) and not whole:
+                    break
+        finally:
+            # Left to the collector, a generator would hold its file or connection until the loop ends.
+            if (close := getattr(iterator, "aclose", None)) is not None:
+                await close()
+        return _trimmed(stream.finish(stopped=stopped))
 
 
 def trim(text: AnyText, max_tokens: int, *, strategy: Strategy = "auto", **options: Any) -> Trimmed[AnyText]:  # noqa: ANN401 - see Trimmer

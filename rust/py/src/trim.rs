@@ -147,15 +147,15 @@ fn each<T>(
         let wrong = given.into_iter().enumerate().find_map(|(at, one)| Some((at, alone(one).err()?)));
         let (name, error) =
             wrong.map_or((argument.to_owned(), error), |(at, error)| (format!("{argument}[{at}]"), error));
-        errors::rule(format!("{name} {}", plain(&error)))
+        errors::rule(format!("{name}: {}", plain(&error)))
     })
 }
 
 /// What is wrong with a pattern or a path, which may itself be a secret in the wrong place.
 fn plain(error: &TrimError) -> String {
     match error {
-        TrimError::Path(why) => why.rsplit_once(": ").map_or("is no path", |w| w.1).to_owned(),
-        _ => "is no regular expression of Rust's regex crate, or too large".to_owned(),
+        TrimError::Path(why) => why.rsplit_once(": ").map_or("it is no path", |w| w.1).to_owned(),
+        _ => "it is no regular expression of Rust's regex crate, or too large".to_owned(),
     }
 }
 
