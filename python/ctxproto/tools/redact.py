@@ -46,7 +46,15 @@ _KEY_MIN = 16
 # All rules of ours are 200 kB.
 _RULES_MAX = 16 << 20
 _LABEL = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
-_SECRET_NAME = re.compile(r"(?i)(?:^|_)(?:key|token|secret|pass(?:word|wd|phrase)?|pwd|credentials?|auth|dsn)(?:_|$)")
+# Names end words: DEPLOY_TOKEN, PGPASSWORD, APIKEY2; a word may stand before or after (KEY_PROD). PWD alone is a place.
+_SECRET_NAME = re.compile(
+    r"(?:(?:^|_)(?:key|pat|auth|pass|credentials?|dsn)|(?<=.)_pwd|(?:api|access|secret|private|encryption|signing)key"
+    r"|token|secret|password|passwd|passphrase|pgpass)\d*(?:_|$)",
+    re.IGNORECASE,
+)
+# Where something secret is or goes, or what is meant to be seen.
+_PUBLIC_NAME = re.compile(r"(?:^|_)(?:sock|file|path|dir|public|pub|pubkey)(?:_|$)|^gpg_key(?:_id)?$", re.IGNORECASE)
+_URL_PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^\s/?#:@]*:([^\s/?#]+)@")
 
 # Not a setting: fingerprints of one process are comparable, those of two are not unless a key is given.
 _PROCESS_KEY = os.urandom(32)
@@ -299,13 +307,16 @@ def scan(text: str | Buffer, *, format: Format = "auto") -> tuple[Finding, ...]:
 def known_values_from_env(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """The values of environment variables whose names say that they are secret, for `known_values`.
 
-    Names are matched by their words (KEY, TOKEN, SECRET, PASSWORD, ...); the label of a value is its variable's name in
+    Names are matched by their words (KEY, TOKEN, SECRET, PASSWORD, ...), but for those of paths, sockets and public
+    keys; of a URL in any other variable, its password is the value. The label of a value is its variable's name in
     upper case. Values that are blank or shorter than 6 bytes are left out. `environ` is `os.environ` unless given;
     raises `ConfigTypeError` when it is no mapping of str to str.
 
     >>> known_values_from_env({"DEPLOY_TOKEN": "correct horse", "HOME": "/root", "API_KEY": "none"})
     {'DEPLOY_TOKEN': 'correct horse'}
     """
+    from urllib.parse import unquote
+
     if environ is None:
         environ = os.environ
     elif not issubclass(type(environ), Mapping):
@@ -314,7 +325,9 @@ def known_values_from_env(environ: Mapping[str, str] | None = None) -> dict[str,
     for name, value in environ.items():
         name, value = arguments.text("a name in environ", name), arguments.text("a value in environ", value)
         label = name.upper()
-        if _SECRET_NAME.search(name) and _LABEL.fullmatch(label) and _unusable(_encoded(value)) is None:
+        if not _SECRET_NAME.search(name) or _PUBLIC_NAME.search(name):
+            value = unquote(password[1]) if (password := _URL_PASSWORD.match(value)) else ""
+        if _LABEL.fullmatch(label) and _unusable(_encoded(value)) is None:
             known[label] = value
     return known
 
