@@ -11,7 +11,7 @@ from ctxproto.tokens import Tokenizer, default_tokenizer
 from ctxproto.tools.redact import Redactor, default_redactor
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
 
 __all__ = ["STRATEGIES", "Loss", "Replaced", "Strategy", "Trimmed", "Trimmer", "trim"]
 
@@ -204,6 +204,19 @@ def trim(text: AnyText, max_tokens: int, *, strategy: Strategy = "auto", **optio
     'short'
     """
     return Trimmer(max_tokens, strategy=strategy, **options).trim(text)
+
+
+# These see the text go by; the others hold all of it.
+_IN_PIECES = frozenset({"first_n", "last_n", "head_tail", "lines"})
+
+
+def trim_read(trimmer: Trimmer, read: Callable[[Callable[[bytes], object]], bool]) -> Trimmed[bytes] | None:
+    """Trims what `read` hands, piece by piece, to the function it is given; None when it says that that is no text."""
+    if trimmer.strategy in _IN_PIECES:
+        stream = trimmer._core.stream()  # noqa: SLF001 - a method of the class but for its users
+        return _trimmed(stream.finish()) if read(stream.feed) else None
+    pieces: list[bytes] = []
+    return trimmer.trim(b"".join(pieces)) if read(pieces.append) else None
 
 
 def _fed(stream: _core.TrimStream, pieces: Iterator[Any], *, whole: bool) -> tuple[Any, dict[str, Any], list[Any]]:
