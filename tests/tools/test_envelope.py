@@ -107,6 +107,20 @@ class Lazy(Mapping[str, int]):
         return 2
 
 
+class NoClass:
+    @property
+    def __class__(self) -> Any:
+        raise RuntimeError("no class")
+
+    @__class__.setter
+    def __class__(self, _: object) -> None: ...
+
+
+class NoItems(list[int]):
+    def __iter__(self) -> Any:
+        raise RuntimeError("no items")
+
+
 def cyclic() -> dict[str, Any]:
     value: dict[str, Any] = {"a": 1}
     value["self"] = value
@@ -153,6 +167,12 @@ def deep() -> list[Any]:
 )
 def test_any_value(raw: object, part: str) -> None:
     assert part in content(ToolResultEnvelope("c", raw))
+
+
+def test_strangers_that_refuse_everything() -> None:
+    assert content(ToolResultEnvelope("c", NoClass())) == '"<NoClass>"'
+    assert content(ToolResultEnvelope("c", [NoClass()])) == '["<NoClass>"]'
+    assert content(ToolResultEnvelope("c", NoItems([1])))
 
 
 def test_deep_values_do_not_fail() -> None:
@@ -294,7 +314,7 @@ def test_own_patterns_add_to_the_policy() -> None:
     envelope = ToolResultEnvelope("c", "correct horse me@corp.example.com ORD-1234 INV-77", redactor=redactor)
     envelope.redact_secrets([(r"ord-\d+", "ORDER")]).redact_secrets([(r"inv-\d+", "INVOICE")])
     out = content(envelope)
-    assert not any(value in out for value in ("horse", "corp", "1234", "77"))
+    assert not any(value in out for value in ("horse", "corp", "ORD-1", "INV-7"))
     assert redactor.vault is not None
     assert redactor.vault.restore(out) == "correct horse me@corp.example.com ORD-1234 INV-77"
     assert redactor.redact("ORD-1234").text == "ORD-1234"

@@ -11,7 +11,7 @@ from ctxproto.tools import values
 from ctxproto.tools.parts import Part, parts
 from ctxproto.tools.parts import is_error as tells_error
 from ctxproto.tools.redact import Redactor, default_redactor
-from ctxproto.tools.trim import STRATEGIES, Loss, Replaced, Strategy, Trimmed, Trimmer
+from ctxproto.tools.trim import STRATEGIES, Loss, Replaced, Strategy, Trimmed, Trimmer, limiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -87,8 +87,7 @@ class ToolResultEnvelope:
         self._redactor = redactor or default_redactor()
         self._tokenizer = default_tokenizer() if tokenizer is None else tokenizer
         self._trimmer: dict[str, Any] = {"strategy": "auto"}
-        # What is wrong with the arguments is told where they are given.
-        self._trimmer_for(self.max_tokens, None)
+        limiting("tokenizer", self._tokenizer)
         self._outcome: _Outcome | None = None
 
     @property
@@ -125,6 +124,7 @@ class ToolResultEnvelope:
         self._trimmer = {"strategy": strategy, "fields": fields, "patterns": patterns, "hint": hint}
         try:
             self._trimmer["patterns"] = arguments.strings("patterns", patterns)
+            # What is wrong is told where it is given.
             self._trimmer_for(self.max_tokens, None)
         except BaseException:
             self._trimmer = before

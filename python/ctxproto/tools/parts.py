@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,7 +35,8 @@ _ANSWER = frozenset({"content", "structuredContent", "isError", "_meta", "meta"}
 
 # Fields that hold the bytes of media, when it is base64 that they hold; others hold it as a `data:` URL.
 _BYTES = frozenset({"data", "blob", "file_data"})
-_BASE64 = re.compile(r"(?:data:[\w.+/-]+(?:;[\w.+=-]+)*;base64,)?[A-Za-z0-9+/\s]*={0,2}\s*")
+_DATA_URL = re.compile(r"data:[\w.+/-]*(?:;[\w.+=-]+)*;base64,")
+_BASE64 = (string.ascii_letters + string.digits + "+/" + string.whitespace).encode()
 
 
 @dataclass(slots=True)
@@ -89,7 +91,7 @@ class Part:
             return value
         if role == "text":
             self.texts.append((path, value))
-        elif (role == "bytes" or value.startswith("data:")) and not self.is_text and _BASE64.fullmatch(value):
+        elif not self.is_text and _is_media(value, role):
             self.media.append((path, value))
         else:
             return value
@@ -103,6 +105,16 @@ class Part:
             return "bytes"
         # Documents hold a text or blocks of it.
         return "text" if key == "content" else "about"
+
+
+def _is_media(value: str, role: str) -> bool:
+    """Whether a string is base64 where bytes belong, or a URL that holds some."""
+    url = _DATA_URL.match(value)
+    if url is None and role != "bytes":
+        return False
+    data = value[url.end() if url else 0 :].rstrip()
+    other = data.encode("utf-8", "surrogatepass").translate(None, _BASE64)
+    return other in {b"", b"=", b"=="} and data.endswith(other.decode())
 
 
 def kind(value: object) -> str | None:
@@ -141,13 +153,16 @@ def parts(value: object) -> list[Part] | None:
         return [Part.of(item) for item in items] or None
     if kind(value) == "media":
         return [Part.of(value)]
-    items = [_dumped(item) for item in value] if isinstance(value, list | tuple) else []
+    try:
+        items = [_dumped(item) for item in value] if issubclass(type(value), list | tuple) else []  # type: ignore[attr-defined]
+    except Exception:  # noqa: BLE001 - anything may go wrong in a stranger's list
+        return None
     return [Part.of(item) for item in items] if any(kind(item) == "media" for item in items) else None
 
 
 def is_error(value: object) -> bool:
     """Whether a result says that its tool failed: an exception, or an MCP server's answer with `isError`."""
-    if isinstance(value, BaseException):
+    if issubclass(type(value), BaseException):
         return True
     answer = _answer(_dumped(value))
     return answer is not None and answer.get("isError") is True

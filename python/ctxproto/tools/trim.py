@@ -123,11 +123,7 @@ class Trimmer:
     ) -> None:
         self._strategy = arguments.one_of("strategy", strategy, STRATEGIES)
         self._max_tokens = arguments.number("max_tokens", max_tokens, 0)
-        tokenizer = default_tokenizer() if tokenizer is None else tokenizer
-        if not isinstance(tokenizer, Tokenizer):
-            raise ConfigTypeError(f"tokenizer is a Tokenizer, not {shown(tokenizer)}")
-        if tokenizer.encoding is None:
-            raise ConfigError("tokenizer is one of an encoding: trimming asks for limits, which a function cannot give")
+        encoding = limiting("tokenizer", default_tokenizer() if tokenizer is None else tokenizer)
         if redactor == "default":
             redactor = default_redactor()
         if redactor is not None and not isinstance(redactor, Redactor):
@@ -138,7 +134,7 @@ class Trimmer:
         self._core = _core.Trimming(
             self._strategy,
             self._max_tokens,
-            tokenizer.encoding,
+            encoding,
             redactor=redactor,
             fields=paths,
             patterns=arguments.strings("patterns", patterns),
@@ -195,6 +191,15 @@ class Trimmer:
             if (close := getattr(iterator, "aclose", None)) is not None:
                 await close()
         return _trimmed(stream.finish(stopped=stopped))
+
+
+def limiting(argument: str, tokenizer: object) -> _core.Encoding:
+    """The encoding of a tokenizer that can tell where a limit is; `argument` is named in the `ConfigError`."""
+    if not isinstance(tokenizer, Tokenizer):
+        raise ConfigTypeError(f"{argument} is a Tokenizer, not {shown(tokenizer)}")
+    if tokenizer.encoding is None:
+        raise ConfigError(f"{argument} is one of an encoding: trimming asks for limits, which a function cannot give")
+    return tokenizer.encoding
 
 
 def trim(text: AnyText, max_tokens: int, *, strategy: Strategy = "auto", **options: Any) -> Trimmed[AnyText]:  # noqa: ANN401 - see Trimmer
