@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -124,7 +125,7 @@ class Trimmer:
         self._strategy = arguments.one_of("strategy", strategy, STRATEGIES)
         self._max_tokens = arguments.number("max_tokens", max_tokens, 0)
         encoding = limiting("tokenizer", default_tokenizer() if tokenizer is None else tokenizer)
-        if redactor == "default":
+        if issubclass(type(redactor), str) and str.__str__(redactor) == "default":
             redactor = default_redactor()
         if redactor is not None and not isinstance(redactor, Redactor):
             raise ConfigTypeError(f"redactor is a Redactor or None, not {shown(redactor)}")
@@ -165,11 +166,11 @@ class Trimmer:
         when more cannot change what is kept: the marker then gives no totals, and `loss.complete` is False. With
         `whole` it reads on to count them. Raises `InputError` for the other strategies.
         """
-        stream = self._core.stream()
-        try:
+        stream, iterator = self._core.stream(), None
+        with suppress(TypeError):  # raised again below
             iterator = iter(pieces)
-        except TypeError:
-            raise InputTypeError(f"trim_iter() takes an iterable of str or bytes, not {shown(pieces)}") from None
+        if iterator is None:
+            raise InputTypeError(f"trim_iter() takes an iterable of str or bytes, not {shown(pieces)}")
         return _trimmed(_fed(stream, iterator, whole=whole))
 
     async def trim_aiter(self, pieces: AsyncIterable[AnyText], *, whole: bool = False) -> Trimmed[AnyText]:

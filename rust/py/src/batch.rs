@@ -206,8 +206,8 @@ pub(crate) fn read_text(py: Python<'_>, path: Option<PathBuf>, take: &Bound<'_, 
                 failure = Some(error);
             }
         };
-        let read = match &path {
-            Some(path) => ctxproto_batch::read_file(path, control, piece),
+        let read = match path {
+            Some(path) => ctxproto_batch::read_file(&path, control, piece),
             None => Stdin::new(control)
                 .map_err(Error::Read)
                 .and_then(|stdin| ctxproto_batch::read(stdin, control, piece)),
