@@ -158,6 +158,7 @@ CALLABLES: dict[str, Any] = {
     "rules_test": _core.rules_test,
     "_rule_example": _core._rule_example,
     "run_filter": _core.run_filter,
+    "read_text": _core.read_text,
     "Encoding": _core.Encoding,
     "Counter": lambda *args, **kwargs: ENCODING.counter().feed(*args, **kwargs),
     "count": ENCODING.count,

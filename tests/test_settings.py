@@ -102,3 +102,20 @@ def test_known_values_from_env() -> None:
     }
     assert known_values_from_env(environ) == {"DB_PASSWORD": "correct horse", "API_KEY": "battery staple"}
     Redactor(known_values=known_values_from_env())
+
+
+def test_names_that_say_secret() -> None:
+    value = "correct horse"
+    secret = "PGPASSWORD APIKEY GH_PAT MYPASSWORD DB_PASS MYSQL_PWD KEY_PROD PASSWORD2 CLIENTSECRET AUTH deploy_token"
+    public = "SSH_AUTH_SOCK GPG_KEY PWD OLDPWD MONKEY KEYBOARD GIT_AUTHOR TOKEN_FILE PATIENCE COMPASS SSH_PUBLIC_KEY"
+    known = known_values_from_env(dict.fromkeys([*secret.split(), *public.split()], value))
+    assert set(known) == {name.upper() for name in secret.split()}
+    urls = {
+        "DATABASE_URL": "postgres://me:correct%20horse@host/db",
+        "CACHE": "redis://:battery-staple@host",
+        "HOMEPAGE": "https://host:8080/me@home",
+    }
+    known = known_values_from_env(urls)
+    assert known == {"DATABASE_URL": value, "CACHE": "battery-staple"}
+    redacted = Redactor(profile="none", known_values=known).redact(f"{urls['DATABASE_URL']} has {value}").text
+    assert redacted == "postgres://me:[DATABASE_URL:REDACTED]@host/db has [DATABASE_URL:REDACTED]"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import random
 import threading
 from pathlib import Path
@@ -158,6 +160,52 @@ def test_models(model: str, encoding: str, exact: bool) -> None:
     assert (tokenizer.name, tokenizer.exact) == (encoding, exact)
 
 
+def test_the_models_that_tiktoken_knows() -> None:
+    for model, encoding in tiktoken.model.MODEL_TO_ENCODING.items():
+        if encoding in ENCODINGS:
+            tokenizer = Tokenizer.for_model(model)
+            assert (tokenizer.name, tokenizer.exact) == (encoding, True), model
+
+
+@pytest.mark.parametrize(
+    "model", ["adaptive-7b", "o10-new", "ada-large", "davinci2", "gpt-4omni", "o1x", "code-x", "text-embedding-004", ""]
+)
+def test_names_that_only_begin_alike(model: str) -> None:
+    with pytest.raises(ConfigError, match="no known family"):
+        Tokenizer.for_model(model)
+
+
+@pytest.mark.parametrize(
+    ("model", "exact"),
+    [
+        ("eu.anthropic.claude-3-5-sonnet-20241022-v2:0", False),
+        ("us-gov.anthropic.claude-3", False),
+        ("us.meta.llama3-1-8b", False),
+        ("deepseek.r1-v1:0", False),
+        ("mistral.mistral-large", False),
+        ("openai:gpt-4o", True),
+        ("ft:gpt-4o:my/org", True),
+        ("openai/ft:gpt-4o-mini:org::x", True),
+        ("azure/o3-mini", True),
+        ("ada/claude-3", False),
+        ("llama3:8b", False),
+    ],
+)
+def test_names_with_more_around_them(model: str, exact: bool) -> None:
+    tokenizer = Tokenizer.for_model(model)
+    assert (tokenizer.name, tokenizer.exact) == ("o200k_base", exact)
+
+
+def test_a_tokenizer_does_not_change_and_travels() -> None:
+    for tokenizer in (Tokenizer("gpt2"), Tokenizer.for_model("claude-3"), Tokenizer.from_callable(len, "length")):
+        with pytest.raises(AttributeError):
+            tokenizer.name = "x"  # type: ignore[misc]
+        assert copy.deepcopy(tokenizer) is copy.copy(tokenizer) is tokenizer
+        again = pickle.loads(pickle.dumps(tokenizer))
+        assert repr(again) == repr(tokenizer)
+        assert again.count("some text") == tokenizer.count("some text")
+
+
 def test_calibration() -> None:
     texts = ["some prose " * 50, '{"a": [1, 2, 3]}' * 40]
     usage = [(text, round(Tokenizer().count(text) * 1.3)) for text in texts]
@@ -188,6 +236,68 @@ def test_messages_and_callables() -> None:
     assert (by_words.count("one two"), by_words.count_many(["a", b"b c"])) == (2, [1, 2])
     with pytest.raises(ConfigError, match="encode"):
         by_words.encode("x")
+
+
+@pytest.mark.parametrize(
+    ("message", "texts"),
+    [
+        ({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "ok"}]}, ["user", "ok"]),
+        (
+            {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "text", "text": "ok"}]}]},
+            ["user", "ok"],
+        ),
+        (
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {"a": [1]}}]},
+            ["assistant", "f", '{"a":[1]}'],
+        ),
+        ({"type": "function_call_output", "call_id": "c", "output": "result"}, ["result"]),
+        ({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}, ["f", "{}"]),
+        (
+            {"role": "model", "parts": [{"text": "hi"}, {"functionCall": {"name": "f", "args": {}}}]},
+            ["model", "hi", "f", "{}"],
+        ),
+        (
+            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"x": 1}}}, {"inlineData": {}}]},
+            ["user", "f", '{"x":1}'],
+        ),
+        (
+            {"role": "user", "content": [{"type": "document", "source": {"type": "text", "data": "pages"}}]},
+            ["user", "pages"],
+        ),
+        (
+            {"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": "A" * 99}}]},
+            ["user"],
+        ),
+        (
+            {"role": "assistant", "tool_calls": [{"type": "custom", "custom": {"name": "f", "input": "x y"}}]},
+            ["assistant", "f", "x y"],
+        ),
+    ],
+)
+def test_all_that_a_message_says_is_counted(message: dict[str, Any], texts: list[str]) -> None:
+    counted = Tokenizer().count_messages([message])
+    assert (counted.text, counted.exact) == (sum(Tokenizer().count_many(texts)), True)
+
+
+def test_what_is_no_message() -> None:
+    unknown = Tokenizer().count_messages([{"role": "user", "content": [{"type": "new", "words": "some words"}]}])
+    assert not unknown.exact
+    assert unknown.text > 5
+    cyclic: dict[str, Any] = {"name": "f"}
+    cyclic["self"] = cyclic["content"] = cyclic
+    count: Any = Tokenizer().count_messages
+    calls: tuple[tuple[Any, str], ...] = (
+        (lambda: count([], tools=[{}, cyclic]), r"tools\[1\] cannot be written as JSON"),
+        (lambda: count([cyclic]), r"messages\[0\].content refers to itself"),
+        (
+            lambda: count([{"role": "assistant", "tool_calls": 5}]),
+            r"messages\[0\].tool_calls holds text and parts, not an int",
+        ),
+    )
+    for call, message in calls:
+        with pytest.raises(ConfigError, match=message) as raised:
+            call()
+        assert raised.value.__context__ is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from ctxproto.errors import ConfigError, ConfigTypeError, nearest, shown
 
-__all__ = ["is_utf8", "number", "one_of", "several", "strings", "text"]
+__all__ = ["is_utf8", "number", "one_of", "several", "strings", "text", "utf8"]
 
 
 def one_of(argument: str, value: object, allowed: Iterable[str], other: str = "") -> str:
@@ -28,14 +28,17 @@ def text(argument: str, value: object) -> str:
     raise ConfigTypeError(f"{argument} is a str, not {shown(value)}")
 
 
+def utf8(argument: str, value: object) -> str:
+    """A str without lone surrogates: rules, names, patterns and what the native core writes are UTF-8."""
+    one = text(argument, value)
+    if not is_utf8(one):
+        raise ConfigError(f"{argument} is a str without lone surrogates, not this one of {shown(one)[6:]}")
+    return one
+
+
 def strings(argument: str, values: object) -> list[str]:
-    """Several str, as a list."""
-    texts = [text(f"{argument}[{at}]", value) for at, value in enumerate(several(argument, values, "str"))]
-    for at, one in enumerate(texts):
-        # Nothing that is matched here can hold one: rules, names and patterns are UTF-8.
-        if not is_utf8(one):
-            raise ConfigError(f"{argument}[{at}] is a str without lone surrogates, not this one of {shown(one)[6:]}")
-    return texts
+    """Several str without lone surrogates, as a list."""
+    return [utf8(f"{argument}[{at}]", value) for at, value in enumerate(several(argument, values, "str"))]
 
 
 def is_utf8(text: str) -> bool:
@@ -57,8 +60,11 @@ def number(argument: str, value: object, least: int) -> int:
     if not issubclass(type(value), int) or issubclass(type(value), bool):
         raise ConfigTypeError(f"{argument} is an int, not {shown(value)}")
     found: int = int.__int__(value)  # type: ignore[arg-type]
-    if not least <= found < 1 << 62:
-        raise ConfigError(
-            f"{argument} is an int of at least {least}, not {found if abs(found) < 10**9 else 'this one'}"
-        )
+    if not least <= found <= _MOST:
+        limits = f"at least {least}" if found < least else f"at most {_MOST}"
+        raise ConfigError(f"{argument} is an int of {limits}, not {found if abs(found) < 10**9 else 'this one'}")
     return found
+
+
+# What the native core holds in a machine word, with room to add.
+_MOST = (1 << 62) - 1

@@ -47,7 +47,16 @@ class RuleError(ConfigError):
 
 
 class BudgetError(CtxprotoError, ValueError):
-    """What must be kept takes more tokens than are allowed. The message names both numbers."""
+    """What must be kept takes more tokens than are allowed. The message names both numbers.
+
+    Attributes:
+        needed: The tokens that are needed at least, where they are known.
+    """
+
+    def __init__(self, message: str, needed: int | None = None) -> None:
+        """Takes what to say."""
+        super().__init__(message)
+        self.needed = needed
 
 
 class RoutingError(CtxprotoError, LookupError):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,34 +22,44 @@ __all__ = ["ENCODINGS", "MessageCount", "Tokenizer"]
 ENCODINGS = ("o200k_base", "o200k_harmony", "cl100k_base", "p50k_base", "p50k_edit", "r50k_base", "gpt2")
 """The encodings inside: nothing is downloaded."""
 
-# Beginnings of models' names, the longest first: the encoding, and how many tokens of the model come to one of it.
-# OpenAI's are exact. The others count otherwise and say so (`exact` is False): their factors are rough, from published
-# comparisons; `calibrated` makes them your own.
-_MODELS: tuple[tuple[str, str, float], ...] = (
-    ("gpt-oss", "o200k_harmony", 1.0),
-    *((name, "o200k_base", 1.0) for name in ("gpt-5", "gpt-4.5", "gpt-4.1", "gpt-4o", "chatgpt-4o", "o1", "o3", "o4")),
-    *((name, "cl100k_base", 1.0) for name in ("gpt-4", "gpt-3.5", "gpt-35", "text-embedding-")),
-    *((name, "p50k_base", 1.0) for name in ("text-davinci-003", "text-davinci-002", "code-")),
-    *((name, "r50k_base", 1.0) for name in ("text-davinci-001", "davinci", "curie", "babbage", "ada")),
-    ("gpt2", "gpt2", 1.0),
-    ("claude-opus-4-7", "o200k_base", 1.55),
-    ("claude-sonnet-5", "o200k_base", 1.55),
-    ("claude", "o200k_base", 1.2),
-    ("gemini", "o200k_base", 1.05),
-    ("gemma", "o200k_base", 1.05),
-    ("llama", "o200k_base", 1.05),
-    ("meta-llama", "o200k_base", 1.05),
-    ("mistral", "o200k_base", 1.15),
-    ("mixtral", "o200k_base", 1.15),
-    ("codestral", "o200k_base", 1.15),
-    ("qwen", "o200k_base", 1.05),
-    ("deepseek", "o200k_base", 1.05),
-    ("kimi", "o200k_base", 1.0 + 0.05),
-    ("glm", "o200k_base", 1.05),
-    ("grok", "o200k_base", 1.05),
-    ("command", "o200k_base", 1.1),
-    ("phi-4", "cl100k_base", 1.02),
-)
+# OpenAI's old models, by their whole names.
+_NAMES = {
+    **dict.fromkeys(("davinci-002", "babbage-002"), "cl100k_base"),
+    **dict.fromkeys(("text-davinci-002", "text-davinci-003", "davinci-codex", "cushman-codex"), "p50k_base"),
+    **dict.fromkeys(("code-davinci-001", "code-davinci-002", "code-cushman-001", "code-cushman-002"), "p50k_base"),
+    **dict.fromkeys(("text-davinci-edit-001", "code-davinci-edit-001"), "p50k_edit"),
+    **dict.fromkeys(("davinci", "curie", "babbage", "ada"), "r50k_base"),
+    **dict.fromkeys(("text-davinci-001", "text-curie-001", "text-babbage-001", "text-ada-001"), "r50k_base"),
+    **dict.fromkeys((f"text-similarity-{name}-001" for name in ("davinci", "curie", "babbage", "ada")), "r50k_base"),
+    **dict.fromkeys((f"text-search-{name}-doc-001" for name in ("davinci", "curie", "babbage", "ada")), "r50k_base"),
+    **dict.fromkeys((f"code-search-{name}-code-001" for name in ("babbage", "ada")), "r50k_base"),
+    **dict.fromkeys(("gpt2", "gpt-2"), "gpt2"),
+}
+
+# Families whose encoding is known: names that go on with anything else than a letter or a digit.
+_FAMILIES = {
+    "gpt-oss": "o200k_harmony",
+    **dict.fromkeys(("gpt-5", "gpt-4.5", "gpt-4.1", "gpt-4o", "chatgpt-4o", "o1", "o3", "o4-mini"), "o200k_base"),
+    **dict.fromkeys(("gpt-4", "gpt-3.5", "gpt-35", "text-embedding-3", "text-embedding-ada-002"), "cl100k_base"),
+}
+
+# Beginnings of the names of others, which count otherwise and say so (`exact` is False): how many of their tokens come
+# to one of an encoding is rough, from published comparisons; `calibrated` makes it your own.
+_ESTIMATES: dict[str, tuple[str, float]] = {
+    "claude": ("o200k_base", 1.2),
+    **dict.fromkeys(("claude-opus-4-7", "claude-sonnet-5"), ("o200k_base", 1.55)),
+    **dict.fromkeys(("gemini", "gemma", "llama", "meta-llama", "code-llama", "codellama"), ("o200k_base", 1.05)),
+    **dict.fromkeys(("qwen", "deepseek", "kimi", "glm", "grok"), ("o200k_base", 1.05)),
+    **dict.fromkeys(("mistral", "mixtral", "codestral"), ("o200k_base", 1.15)),
+    "command": ("o200k_base", 1.1),
+    "phi-4": ("cl100k_base", 1.02),
+}
+_BY_LENGTH = sorted((*_FAMILIES, *_ESTIMATES), key=len, reverse=True)
+
+# Who serves a model, and where: `eu.anthropic.`, `us.meta.`.
+_SERVED = re.compile(r"(?:[a-z][a-z-]*\.)+")
+# A fine-tune's name begins with its model's.
+_TUNED = re.compile(r"(?:^|[:/])ft:([^:/]+)")
 
 # Framing of chat messages, as OpenAI's cookbook gives it; an estimate for all models.
 _MESSAGE, _NAME, _REPLY, _TOOL = 3, 1, 3, 8
@@ -81,9 +93,6 @@ class Tokenizer:
         encoding: One of `ENCODINGS`, or any other name that an installed `tiktoken` knows (the extra
             `ctxproto[tiktoken]`).
 
-    Attributes:
-        name: The encoding's name.
-
     Raises:
         ConfigError: No encoding has this name.
 
@@ -95,21 +104,23 @@ class Tokenizer:
     'one two'
     """
 
-    __slots__ = ("_core", "_function", "name")
+    __slots__ = ("_core", "_function", "_name")
 
     def __init__(self, encoding: str = "o200k_base") -> None:
         name = arguments.text("encoding", encoding)
-        self.name = name
+        self._name = name
         self._function: Callable[[str], int] | None = None
         if name in ENCODINGS:
             self._core: _core.Encoding | None = _core.Encoding(name)
         else:
             self._core = None
-            self._function = _tiktoken(name)
+            self._function = _Tiktoken(name)
 
     @classmethod
     def for_model(cls, model: str) -> Tokenizer:
-        """The tokenizer of a model by its API name; a date, a provider (`openai/`) and a fine-tune may be part of it.
+        """The tokenizer of a model by its API name.
+
+        A date, who serves it (`openai/`, `openai:`, `eu.anthropic.`) and a fine-tune (`ft:`) may be part of the name.
 
         OpenAI's are exact. For Claude, Gemini, Llama, Mistral, Qwen, DeepSeek, Grok and others it is an estimate, with
         `exact` False. Raises `ConfigError` for a name that belongs to no known family.
@@ -117,12 +128,17 @@ class Tokenizer:
         >>> Tokenizer.for_model("gpt-4o-mini").name, Tokenizer.for_model("claude-sonnet-4-5").exact
         ('o200k_base', False)
         """
-        name = arguments.text("model", model).lower().removeprefix("ft:").rsplit("/", 1)[-1]
-        name = name.removeprefix("anthropic.").removeprefix("us.anthropic.").removeprefix("meta.")
-        for beginning, encoding, factor in sorted(_MODELS, key=lambda m: -len(m[0])):
-            if name.startswith(beginning):
-                return cls._with(encoding, factor)
-        families = ", ".join(sorted({m[0] for m in _MODELS}))
+        for name in _candidates(arguments.text("model", model).lower()):
+            if (encoding := _NAMES.get(name)) is not None:
+                return cls._with(encoding, 1.0)
+            for beginning in _BY_LENGTH:
+                if not name.startswith(beginning):
+                    continue
+                if (estimate := _ESTIMATES.get(beginning)) is not None:
+                    return cls._with(*estimate)
+                if not name[len(beginning) :][:1].isalnum():
+                    return cls._with(_FAMILIES[beginning], 1.0)
+        families = ", ".join(sorted({*_FAMILIES, *_ESTIMATES}))
         raise ConfigError(f"model is of no known family ({families}), given {shown(model)}")
 
     @classmethod
@@ -142,7 +158,7 @@ class Tokenizer:
     @classmethod
     def _made(cls, name: str, core: _core.Encoding | None, function: Callable[[str], int] | None) -> Tokenizer:
         self = cls.__new__(cls)
-        self.name, self._core, self._function = name, core, function
+        self._name, self._core, self._function = name, core, function
         return self
 
     def calibrated(self, usage: Iterable[tuple[str, int]]) -> Tokenizer:
@@ -167,6 +183,11 @@ class Tokenizer:
         if not counted or not reported:
             raise ConfigError("usage has no tokens: nothing can be learnt from it")
         return self._with(base.name, reported / counted)
+
+    @property
+    def name(self) -> str:
+        """The encoding's name, or that of the function."""
+        return self._name
 
     @property
     def encoding(self) -> _core.Encoding | None:
@@ -232,22 +253,25 @@ class Tokenizer:
     ) -> MessageCount:
         """Tokens of chat messages in OpenAI's form, and of tool definitions: texts counted, framing estimated.
 
-        Images and other parts without text count nothing. Raises `InputTypeError` when a message is no mapping.
+        Also in the forms of Anthropic, Gemini and the Responses API: blocks of tool calls and results, thinking,
+        documents. Arguments and results that are objects count as JSON. Images, audio and files count nothing; a part
+        of an unknown kind counts as JSON, and `exact` is False then. Raises `ConfigError` for a message that is no
+        mapping, holds what is no text or part, or refers to itself.
 
         >>> Tokenizer().count_messages([{"role": "user", "content": "hello"}])
         MessageCount(text=2, framing=6, exact=True)
         """
-        texts: list[str] = []
+        texts = _Texts()
         framing = _REPLY
         for at, message in enumerate(arguments.several("messages", messages, "messages")):
             if not isinstance(message, Mapping):
                 raise ConfigTypeError(f"messages[{at}] is a mapping, not {shown(message)}")
             framing += _MESSAGE + (_NAME if message.get("name") else 0)
-            texts += _texts(message)
-        for tool in arguments.several("tools", tools, "mappings"):
+            texts.add(f"messages[{at}]", message)
+        for at, tool in enumerate(arguments.several("tools", tools, "mappings")):
             framing += _TOOL
-            texts.append(json.dumps(tool, ensure_ascii=False, default=str, separators=(",", ":")))
-        return MessageCount(sum(self.count_many(texts)), framing, self.exact)
+            texts.add_json(f"tools[{at}]", tool)
+        return MessageCount(sum(self.count_many(texts.found)), framing, self.exact and texts.known)
 
     def _native(self, asked: str) -> _core.Encoding:
         if self._core is None:
@@ -261,6 +285,19 @@ class Tokenizer:
         assert self._function is not None  # noqa: S101 - one of the two is there
         return arguments.number("the count of the function", self._function(plain), 0)
 
+    def __copy__(self) -> Tokenizer:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Tokenizer:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Tokenizer], tuple[object, ...]]:
+        if self._core is not None:
+            return _unpickled, (self._name, self._core.factor)
+        if isinstance(self._function, _Tiktoken):
+            return Tokenizer, (self._name,)
+        return Tokenizer.from_callable, (self._function, self._name)
+
     def __repr__(self) -> str:
         return f"<Tokenizer: {self.name}{'' if self.exact else ', estimate'}>"
 
@@ -271,27 +308,109 @@ def default_tokenizer() -> Tokenizer:
     return Tokenizer()
 
 
-def _texts(message: Mapping[str, Any]) -> list[str]:
-    texts = [str(message.get("role", "")), str(message.get("name") or "")]
-    content = message.get("content")
-    if isinstance(content, str):
-        texts.append(content)
-    elif isinstance(content, list | tuple):
-        parts = (part.get("text") for part in content if isinstance(part, Mapping))
-        texts += [text for text in parts if isinstance(text, str)]
-    for call in message.get("tool_calls") or ():
-        function = call.get("function", {}) if isinstance(call, Mapping) else {}
-        texts += [str(function.get("name", "")), str(function.get("arguments", ""))]
-    return [text for text in texts if text]
+def _candidates(model: str) -> Iterator[str]:
+    """What of a name may be the model's own."""
+    if (tuned := _TUNED.search(model)) is not None:
+        yield tuned[1]
+        return
+    for name in model.rsplit("/", 1)[-1].split(":"):
+        yield name
+        yield _SERVED.sub("", name, count=1) if _SERVED.match(name) else name
 
 
-def _tiktoken(name: str) -> Callable[[str], int]:
-    message = f"encoding is one of {', '.join(ENCODINGS)}, not {shown(name)}"
-    try:
+# What the parts of messages hold: text, or further parts; what the model reads as JSON; and what it does not read, or
+# what is no text. A part with none of the first two is of an unknown kind.
+_READ = frozenset(
+    {
+        "role", "name", "text", "content", "parts", "output", "refusal", "thinking", "summary", "arguments", "title",
+        "context", "tool_calls", "function", "function_call", "functionCall", "functionResponse", "function_response",
+        "custom",
+    }
+)  # fmt: skip
+_JSON = frozenset({"input", "args", "response"})
+_MEDIA = frozenset(
+    {
+        "source", "image_url", "input_audio", "audio", "file", "file_id", "file_data", "file_url", "data", "uri",
+        "inlineData", "inline_data", "fileData", "encrypted_content",
+    }
+)  # fmt: skip
+# Deeper than any message.
+_DEPTH = 50
+
+
+class _Texts:
+    """Collects what the model reads of messages."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self.known = True
+
+    def add(self, argument: str, value: object, depth: int = 0) -> None:
+        """Takes a message, or what one holds; `argument` names the message."""
+        if value is None:
+            return
+        if isinstance(value, str):
+            if value:
+                self.found.append(value)
+        elif depth > _DEPTH:
+            raise ConfigError(f"{argument} refers to itself, or is nested too deep")
+        elif isinstance(value, list | tuple):
+            for item in value:
+                self.add(argument, item, depth + 1)
+        elif isinstance(value, Mapping):
+            self._add_part(argument, value, depth)
+        else:
+            raise ConfigTypeError(f"{argument} holds text and parts, not {shown(value)}")
+
+    def _add_part(self, argument: str, part: Mapping[str, Any], depth: int) -> None:
+        known = not _MEDIA.isdisjoint(part)
+        for key, value in part.items():
+            if key in _READ:
+                self.add(f"{argument}.{key}" if depth == 0 else argument, value, depth + 1)
+            elif key in _JSON:
+                if isinstance(value, str):
+                    self.found.append(value)
+                else:
+                    self.add_json(argument, value)
+            elif key == "source" and isinstance(value, Mapping) and value.get("type") in ("text", "content"):
+                self.add(argument, value.get("data"), depth + 1)
+                self.add(argument, value.get("content"), depth + 1)
+            else:
+                continue
+            known = True
+        if not known:
+            self.known = False
+            self.add_json(argument, part)
+
+    def add_json(self, argument: str, value: object) -> None:
+        """Takes what the model reads as JSON."""
+        try:
+            self.found.append(json.dumps(value, ensure_ascii=False, default=str, separators=(",", ":")))
+        except Exception:  # noqa: BLE001, S110 - told below: a stranger's error may quote anything
+            pass
+        else:
+            return
+        raise ConfigError(f"{argument} cannot be written as JSON: it refers to itself, or is nested too deep")
+
+
+def _unpickled(name: str, factor: float) -> Tokenizer:
+    return Tokenizer._with(name, factor)  # noqa: SLF001 - a method of the class but for the name that pickle needs
+
+
+class _Tiktoken:
+    """Counts by an encoding of tiktoken's."""
+
+    __slots__ = ("_encoding",)
+
+    def __init__(self, name: str) -> None:
+        message = f"encoding is one of {', '.join(ENCODINGS)}, not {shown(name)}"
+        if importlib.util.find_spec("tiktoken") is None:
+            raise ConfigError(f"{message}; others need tiktoken: install ctxproto[tiktoken]")
         import tiktoken
-    except ImportError:
-        raise ConfigError(f"{message}; others need tiktoken: install ctxproto[tiktoken]") from None
-    if name not in tiktoken.list_encoding_names():
-        raise ConfigError(message)
-    encoding = tiktoken.get_encoding(name)
-    return lambda text: len(encoding.encode(text, disallowed_special=()))
+
+        if name not in tiktoken.list_encoding_names():
+            raise ConfigError(message)
+        self._encoding = tiktoken.get_encoding(name)
+
+    def __call__(self, text: str) -> int:
+        return len(self._encoding.encode(text, disallowed_special=()))

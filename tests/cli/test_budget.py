@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import string
@@ -55,3 +56,52 @@ def test_trim(tmp_path: Path) -> None:
     assert run("trim", "--tokens", "2", "--no-config", stdin=LOG).returncode == 3
     assert run("trim", "--field", "a", stdin="x").returncode == 2
     assert run("trim", "--tokens", "0", stdin="x").returncode == 2
+
+
+def compressed(text: bytes) -> dict[str, bytes]:
+    gzipped = gzip.compress(text)
+    # A zstd frame of one raw block: magic, descriptor (single segment, 4 bytes of size), size, block header.
+    header = (1 | len(text) << 3).to_bytes(3, "little")
+    raw = b"\x28\xb5\x2f\xfd" + bytes([0xA0]) + len(text).to_bytes(4, "little") + header + text
+    return {"a.gz": gzipped, "a.zst": raw, "a.txt": ("\ufeff" + text.decode()).encode("utf-16-le")}
+
+
+def test_what_holds_the_text_does_not_matter(tmp_path: Path) -> None:
+    text = b"ERROR: disk full\n" * 30
+    want = Tokenizer().count(text)
+    for name, data in compressed(text).items():
+        path = tmp_path / name
+        path.write_bytes(data)
+        counted = run("count", str(path))
+        assert abs(int(counted.stdout) - want) <= 1, (name, counted)
+        for strategy in ("auto", "lines", "last_n"):
+            trimmed = run("trim", "--no-config", "--strategy", strategy, str(path))
+            assert trimmed.stdout.removeprefix("\ufeff") == text.decode(), name
+
+
+def test_binary_data_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "b").write_bytes(b"\x7fELF\0\0\0")
+    for command in (["count"], ["trim", "--no-config"]):
+        alone = run(*command, str(tmp_path / "b"))
+        assert (alone.returncode, alone.stdout) == (3, "")
+        assert "binary data" in alone.stderr
+    (tmp_path / "a").write_text("hello")
+    (tmp_path / "link").symlink_to("a")
+    for command in (["count"], ["trim", "--no-config"]):
+        several = run(*command, str(tmp_path))
+        assert several.returncode == 0
+        assert "b: binary data" in several.stderr
+        assert "link: symbolic link" in several.stderr
+
+
+def test_a_lost_output_is_no_success(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("hello\n")
+    for command in ("count", "trim --no-config", "scan", "rules list", "--version"):
+        for close in (">&-", ">/dev/full"):
+            path = "" if command in {"rules list", "--version"} else "a"
+            line = f"{sys.executable} -m ctxproto.cli {command} {path} {close}"
+            done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+            # Nothing found is nothing written.
+            assert done.returncode == (0 if command == "scan" else 3), (line, done)
+            assert b"Traceback" not in done.stderr
+            assert b"Exception ignored" not in done.stderr

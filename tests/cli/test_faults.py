@@ -215,8 +215,9 @@ def test_the_output_is_never_the_input_by_accident(cli: Cli, token: Tokens) -> N
     (cli.cwd / "link").symlink_to("a")
     (cli.cwd / "hard").hardlink_to(cli.cwd / "a")
     for out in ("a", "./a", "link", "hard", "."):
-        result = cli("sanitize", "a", "-o", out, code=3)
-        assert "the output is the input itself" in result.err
+        result = cli("sanitize", "a", "-o", out, code=2)
+        assert "-o: " in result.err
+        assert "is one of the inputs, which it would overwrite" in result.err
     assert (cli.cwd / "a").read_text() == secret
     assert "other hard links" in cli("sanitize", "a", "--in-place", code=3).err
     assert "symbolic link" in cli("sanitize", "link", "--in-place", code=3).err
@@ -290,3 +291,62 @@ print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
     assert (cli.cwd / "out").stat().st_size < 5_000_000
     with gzip.open(cli.cwd / "out") as file:
         assert file.read(60).startswith(b'{"messages": ["' + PLACEHOLDER.encode())
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "other"),
+    [
+        ("scan a.log -o a.log", "-o", "one of the inputs"),
+        ("scan a.log -o ./link", "-o", "one of the inputs"),
+        ("scan a.log -o hard", "-o", "one of the inputs"),
+        ("scan a.log --write-baseline a.log", "--write-baseline", "one of the inputs"),
+        ("scan a.log -o new --write-baseline new", "--write-baseline", "also the file of -o"),
+        ("scan a.log --baseline k.json -o k.json", "-o", "one of the inputs"),
+        ("scan a.log --rules r.toml -o r.toml", "-o", "one of the inputs"),
+        ("scan a.log --config c.toml -o c.toml", "-o", "one of the inputs"),
+        ("scan -o a.log", "-o", "one of the inputs"),
+        ("sanitize a.log --report a.log", "--report", "one of the inputs"),
+        ("sanitize a.log -o same --report same", "--report", "also the file of -o"),
+        ("sanitize a.log -o out/ --report out/a.log", "--report", "also the file of -o"),
+        ("sanitize a.log --in-place --report hard", "--report", "one of the inputs"),
+        ("sanitize --report a.log", "--report", "one of the inputs"),
+        ("sanitize dir -o dir", "-o", "one of the inputs"),
+        ("trim a.log --report a.log", "--report", "one of the inputs"),
+        ("trim dir --report dir/b.log", "--report", "one of the inputs"),
+        ("trim --report a.log", "--report", "one of the inputs"),
+    ],
+)
+def test_no_output_takes_the_place_of_another_file(
+    cli: Cli, token: Tokens, command: str, option: str, other: str
+) -> None:
+    (cli.cwd / "a.log").write_text(token())
+    (cli.cwd / "link").symlink_to("a.log")
+    (cli.cwd / "hard").hardlink_to(cli.cwd / "a.log")
+    (cli.cwd / "dir").mkdir()
+    (cli.cwd / "dir" / "b.log").write_text(token())
+    (cli.cwd / "c.toml").write_text('pii = "none"\n')
+    (cli.cwd / "r.toml").write_text('[[rule]]\nid = "m"\nname = "M"\nlabel = "M"\nshape = "mine_ alnum{32}"\n')
+    cli("scan", "dir", "--write-baseline", "k.json")
+    before = files(cli.cwd)
+    with (cli.cwd / "a.log").open("rb") as stdin:
+        done = subprocess.run(
+            [*COMMAND, *command.split()], cwd=cli.cwd, env=environment(), stdin=stdin, capture_output=True, check=False
+        )
+    assert done.returncode == 2, done
+    assert f"{option}: " in done.stderr.decode()
+    assert other in done.stderr.decode()
+    assert files(cli.cwd) == before
+
+
+def test_a_baseline_may_be_brought_up_to_date(cli: Cli, token: Tokens) -> None:
+    (cli.cwd / "a.log").write_text(token())
+    cli("scan", "a.log", "--write-baseline", "k.json")
+    cli("scan", "a.log", "--baseline", "k.json", "--write-baseline", "k.json", "-o", "out")
+
+
+def test_a_report_of_trim_is_whole_or_its_failure_names_it(cli: Cli) -> None:
+    (cli.cwd / "a.log").write_text("text\n")
+    result = cli("trim", "a.log", "--report", "missing/report.jsonl", code=3)
+    assert "cannot write missing/report.jsonl: No such file or directory" in result.err
+    cli("trim", "a.log", "--report", "/dev/null")
+    assert not (cli.cwd / "/dev/null").is_file()

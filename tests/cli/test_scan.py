@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -226,3 +227,15 @@ def test_threads_do_not_change_what_is_said(cli: Cli, token: Tokens) -> None:
     env = {"CTXPROTO_KEY": "k" * 16}
     outs = {cli("scan", "in", "--threads", n, code=1, env=env).out for n in ("1", "2", "4")}
     assert len(outs) == 1
+
+
+def test_sarif_names_a_file_byte_for_byte(cli: Cli, token: Tokens) -> None:
+    secret = token()
+    for name in (b"b\xff.log", b"a b.log", secret.encode()):
+        (cli.cwd / os.fsdecode(name)).write_text(secret)
+    (cli.cwd / "binary").write_bytes(b"\0")
+    run = json.loads(cli("scan", ".", "--output-format", "sarif", code=1).text)["runs"][0]
+    places = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"]]
+    assert sorted(places) == ["%5BGITHUB_TOKEN%3AREDACTED%5D", "a%20b.log", "b%FF.log"]
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert note["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "binary"

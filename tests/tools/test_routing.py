@@ -9,7 +9,16 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
-from ctxproto import Delivery, InputTypeError, RoutingError, ToolCallRequest, ToolCallRouter
+from ctxproto import (
+    BudgetError,
+    ConfigError,
+    Delivery,
+    InputTypeError,
+    RoutingError,
+    ToolCallRequest,
+    ToolCallRouter,
+    ToolResultEnvelope,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -119,3 +128,63 @@ def test_arguments_that_are_no_object() -> None:
     for bad in (5, {"name": 3}, {"id": 1, "name": "f"}):
         with pytest.raises(InputTypeError):
             ToolCallRequest.parse(bad)
+
+
+def test_other_items_stand_beside_calls() -> None:
+    output = [
+        {"type": "reasoning", "summary": []},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "let me see"}]},
+        {"type": "function_call", "call_id": "i", "name": "f", "arguments": "{}"},
+        SimpleNamespace(type="web_search_call", id="ws_1", status="completed"),
+        {"text": "now"},
+        {"type": "text", "text": "and"},
+        {"type": "tool_use", "id": "j", "name": "g", "input": {}},
+    ]
+    assert [call.id for call in ToolCallRouter().expect(output)] == ["i", "j"]
+    for bad in (5, {}, {"id": "i"}, {"type": "function"}):
+        with pytest.raises(InputTypeError):
+            ToolCallRequest.parse_all([bad])
+
+
+def test_calls_without_ids_get_some() -> None:
+    router = ToolCallRouter()
+    content = {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}, {"functionCall": {"name": "g"}}]}
+    one, two = router.expect(content)
+    assert one.id
+    assert two.id not in {"", one.id}
+    router.deliver(two.id, "second")
+    router.deliver(one, "first")
+    assert [(c["tool_call_id"], c["content"]) for c in router.chunks()] == [(one.id, "first"), (two.id, "second")]
+    assert not {one.id, two.id} & {call.id for call in router.expect(content)}
+
+
+def test_free_text_is_no_broken_json() -> None:
+    for call in (
+        {"type": "custom", "id": "i", "custom": {"name": "sql", "input": "select 1"}},
+        {"type": "custom_tool_call", "id": "ctc_1", "call_id": "i", "name": "sql", "input": "select 1"},
+    ):
+        (parsed,) = ToolCallRequest.parse_all({"role": "assistant", "tool_calls": [call]})
+        assert (parsed.id, parsed.name, parsed.arguments, parsed.problem) == ("i", "sql", {"input": "select 1"}, None)
+        assert ToolCallRequest.parse(parsed.to_openai()) == parsed
+
+
+def test_a_turn_that_cannot_be_told_goes_on() -> None:
+    router = ToolCallRouter(max_tokens=3)
+    router.expect(calls("a", "b"))
+    router.deliver("a", "fine")
+    with pytest.raises(BudgetError):
+        router.chunks(missing="timed out after a long wait")
+    assert [call.id for call in router.missing] == ["b"]
+    assert router.deliver("b", "ok") is Delivery.ACCEPTED
+    assert [chunk["content"] for chunk in router.chunks()] == ["fine", "ok"]
+
+
+def test_an_envelope_belongs_to_its_call() -> None:
+    made: list[object] = [None, ToolResultEnvelope("b", "x"), ToolResultEnvelope("a", "x")]
+    router = ToolCallRouter(lambda _call, _raw: made.pop(0))  # type: ignore[arg-type,return-value]
+    router.expect(calls("a"))
+    with pytest.raises(TypeError, match="envelope makes a ToolResultEnvelope, not None"):
+        router.deliver("a", "x")
+    with pytest.raises(ConfigError, match="another call"):
+        router.deliver("a", "x")
+    assert router.deliver("a", "x") is Delivery.ACCEPTED

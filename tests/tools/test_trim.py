@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from ctxproto import InputError, InputTypeError, StreamError, Tokenizer, Trimmer, trim
+from ctxproto import ConfigError, InputError, InputTypeError, RuleError, StreamError, Tokenizer, Trimmer, trim
 from ctxproto.tools.trim import STRATEGIES
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -84,6 +84,48 @@ def test_first_n_stops_reading() -> None:
     assert read < 5000
     assert not result.loss.complete
     assert result.loss.tokens <= 100
+    # Nobody knows how much follows.
+    assert "of a source that goes on" in result.text
+    assert result.text.endswith("[cut here]")
+
+
+def test_a_stopped_source_is_closed() -> None:
+    closed = []
+
+    async def endless() -> AsyncIterator[str]:
+        try:
+            while True:
+                yield "a line of an endless log\n"
+        finally:
+            closed.append(True)
+
+    async def run() -> list[bool]:
+        await Trimmer(100, strategy="first_n").trim_aiter(endless())
+        return list(closed)
+
+    assert asyncio.run(run()) == [True]
+
+
+def test_a_whole_path_that_is_a_key_is_that_key() -> None:
+    def chosen(value: object, *fields: str) -> object:
+        return json.loads(trim(json.dumps(value), 500, strategy="field_whitelist", fields=fields).text)
+
+    assert chosen({"a.b": 1, "c d": 2, "e": 3}, "a.b", "c d") == {"a.b": 1, "c d": 2}
+    assert chosen({"a.b": 1, "a": {"b": 2}}, "a.b") == {"a.b": 1}
+    assert chosen({"a": {"b": 2, "c": 3}, "d": 4}, "a.b") == {"a": {"b": 2}}
+
+
+def test_what_is_wrong_is_told_by_its_place() -> None:
+    for strategy in ("auto", "lines", "field_whitelist"):
+        with pytest.raises(RuleError, match=r"patterns\[1\]: it is no regular expression"):
+            trim("x", 10, strategy=strategy, fields=["a"], patterns=["a+", "("])
+        with pytest.raises(RuleError, match=r"fields\[1\]: a bracket is not closed"):
+            trim("x", 10, strategy=strategy, fields=["a", "b["])
+    with pytest.raises(ConfigError, match="max_tokens is an int of at most 4611686018427387903"):
+        trim("x", 10**30)
+    trimmer: Any = Trimmer(10)
+    with pytest.raises(AttributeError):
+        trimmer.strategy = "lines"
 
 
 def test_misuse() -> None:

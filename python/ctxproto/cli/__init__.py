@@ -74,7 +74,13 @@ def cli() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Runs the command line and exits."""
     _occupy_closed_streams()
-    sys.exit(_run(args))
+    status = _run(args)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # It was told, or nobody reads: the interpreter must not try again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
 
 
 def _occupy_closed_streams() -> None:
@@ -87,8 +93,11 @@ def _occupy_closed_streams() -> None:
             if descriptor != number:
                 os.dup2(descriptor, number)
                 os.close(descriptor)
-            if name != "stdin":
-                setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+            if name == "stdout":
+                # Fails when something is written: an output must not be lost in silence.
+                sys.stdout = open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+            elif name == "stderr":
+                sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
 
 
 def _run(args: Sequence[str] | None) -> int:

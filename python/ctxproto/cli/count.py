@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 
 from ctxproto.cli import FAILED, inputs, output, usage
-from ctxproto.tools.redact import shown_path
 
 if TYPE_CHECKING:
     from ctxproto.tokens import Tokenizer
-
-_CHUNK = 1 << 20
 
 
 def tokenizer(encoding: str | None, model: str | None) -> Tokenizer:
@@ -36,6 +32,8 @@ def tokenizer(encoding: str | None, model: str | None) -> Tokenizer:
 def command(paths: tuple[str, ...], encoding: str | None, model: str | None, as_json: bool) -> int:  # noqa: FBT001
     """Counts the tokens of files, directories, patterns or a pipe, whatever their size.
 
+    gzip and zstd are recognised. Links in directories are skipped, and so is binary data, which alone is an error.
+
     \b
     ctxproto count prompt.md
     kubectl logs app | ctxproto count --model gpt-4o
@@ -45,43 +43,23 @@ def command(paths: tuple[str, ...], encoding: str | None, model: str | None, as_
     paths = paths or inputs.default()
     inputs.check(paths)
     by = tokenizer(encoding, model)
-    failed = total = 0
-
-    def tell(name: str, tokens: int) -> None:
+    texts = inputs.Texts(paths)
+    several = len(texts.files) > 1
+    total = 0
+    for name, tokens in texts.each(lambda reader: _count(by, reader)):
+        total += tokens
         if as_json:
             told = {"path": name, "tokens": tokens, "encoding": by.name, "exact": by.exact}
             click.echo(json.dumps(told, ensure_ascii=False))
         else:
-            click.echo(f"{tokens:>12}  {name}" if len(found) > 1 else str(tokens))
-
-    if paths == ("-",):
-        found: list[object] = [None]
-        tell("-", _count(by, sys.stdin.buffer))
-    else:
-        expanded = inputs.expand(paths)
-        found = list(expanded.files)
-        for path, reason in expanded.failed:
-            failed += 1
-            output.error(f"{shown_path(path)}: {reason}")
-        for path in expanded.files:
-            try:
-                with path.open("rb") as file:
-                    tokens = _count(by, file)
-            except OSError as error:
-                failed += 1
-                output.error(f"{shown_path(path)}: {error.strerror}")
-                continue
-            total += tokens
-            tell(shown_path(path), tokens)
-        if len(found) > 1 and not as_json:
-            click.echo(f"{total:>12}  total")
+            click.echo(f"{tokens:>12}  {name}" if several else str(tokens))
+    if several and not as_json:
+        click.echo(f"{total:>12}  total")
     if not by.exact:
         output.info(f"an estimate: the model's tokenizer is not public ({by.name} scaled)")
-    return FAILED if failed else 0
+    return FAILED if texts.failed else 0
 
 
-def _count(by: Tokenizer, file: BinaryIO) -> int:
+def _count(by: Tokenizer, reader: inputs.Reader) -> int | None:
     counter = by.counter()
-    while chunk := file.read(_CHUNK):
-        counter.feed(chunk)
-    return counter.count
+    return counter.count if reader(counter.feed) else None

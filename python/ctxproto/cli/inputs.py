@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from ctxproto import _core
+from ctxproto.cli import output
+from ctxproto.errors import BudgetError
+from ctxproto.tools.redact import shown_path
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    Reader = Callable[[Callable[[bytes], object]], bool]
+
+_T = TypeVar("_T")
 
 # What a killed run leaves beside its outputs (see rust/batch).
 _TEMPORARY = ".ctxproto-tmp"
 _NOT_ENTERED = ".git"
+_INPUT = "one of the inputs"
 
 
 @dataclass
@@ -87,6 +99,76 @@ def expand(arguments: Iterable[str], exclude: Iterable[Path] = ()) -> Inputs:
     if roots:
         inputs.base = Path(os.path.commonpath([os.path.normpath(root.absolute()) for root in roots]))
     return inputs
+
+
+class Texts:
+    """The texts of what the arguments stand for, as `sanitize` reads them; what is wrong with one is told at once.
+
+    Args:
+        paths: The arguments.
+
+    Attributes:
+        files: What is read.
+        failed: How many could not be read or worked on.
+    """
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        inputs = Inputs(files=[Path("-")]) if paths == ("-",) else expand(paths)
+        self.files = inputs.files
+        self.failed = 0
+        for path, why in inputs.skipped:
+            output.note("skipped", f"{shown_path(path)}: {why}")
+        for path, why in inputs.failed:
+            self._fail(shown_path(path), why)
+
+    def each(self, work: Callable[[Reader], _T | None]) -> Iterator[tuple[str, _T]]:
+        """What `work` makes of each, with its name. `work` gets a reader, and returns None when that returns False."""
+        for path in self.files:
+            name = shown_path(path)
+            reader = partial(_core.read_text, None if str(path) == "-" else path)
+            try:
+                made = work(reader)
+            except OSError as error:
+                self._fail(name, error.strerror or str(error))
+            except BudgetError as error:
+                self._fail(name, str(error))
+            else:
+                if made is not None:
+                    yield name, made
+                elif len(self.files) > 1:
+                    output.note("skipped", f"{name}: binary data")
+                else:
+                    # An output that somebody reads must not be empty without an error.
+                    self._fail(name, "binary data")
+
+    def _fail(self, name: str, why: str) -> None:
+        self.failed += 1
+        output.error(f"{name}: {why}")
+
+
+def check_apart(outputs: Iterable[tuple[str, Path | None]], inputs: Iterable[str | Path]) -> None:
+    """Refuses outputs, each with the option that names it, that are inputs or that two options name.
+
+    By identity, not by name: there are many names for one file.
+    """
+    known: dict[object, str] = dict.fromkeys(filter(None, map(_identity, map(Path, inputs))), _INPUT)
+    for option, path in outputs:
+        key = None if path is None else _identity(path)
+        if path is None or key is None:
+            continue
+        other = known.setdefault(key, option)
+        if other != option:
+            what = other if other == _INPUT else f"also the file of {other}"
+            raise click.UsageError(f"{option}: {shown_path(path)} is {what}, which it would overwrite")
+
+
+def _identity(path: Path) -> object:
+    """What makes a file the same under another name; None for what nothing is lost in, such as a terminal."""
+    try:
+        status = os.fstat(0) if str(path) == "-" else path.stat()
+    except OSError:
+        return path.resolve()
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
 def mirrored(file: Path, base: Path, out: Path) -> Path:

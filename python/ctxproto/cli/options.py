@@ -143,9 +143,15 @@ class Settings:
     """All settings of a call, resolved."""
 
     settings: dict[str, Setting]
+    file: Path | None = None
 
     def __getitem__(self, key: str) -> Any:
         return self.settings[key].value
+
+    @property
+    def inputs(self) -> list[str | Path]:
+        """The files that the settings come from, and those that they name."""
+        return [*self["rules"], *([self.file] if self.file else [])]
 
     @property
     def threads(self) -> int:
@@ -209,7 +215,7 @@ def resolve(config_path: str | None, no_config: bool, given: dict[str, Any]) -> 
             settings[key] = Setting([*before.value, *value], source)
         else:
             settings[key] = Setting(_pii(value) if key == "pii" else value, "command line")
-    return Settings(settings)
+    return Settings(settings, path)
 
 
 def _pii(text: str) -> str | list[str]:

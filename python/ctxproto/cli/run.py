@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from ctxproto import __version__, _core
 from ctxproto.cli import ReaderGone, output
@@ -29,6 +30,7 @@ class Entry:
 
     path: str
     status: str
+    uri: str = ""
     output: str | None = None
     error: str | None = None
     bytes_in: int = 0
@@ -68,6 +70,12 @@ class Account:
         """A path as it may be shown: file names can hold secrets too."""
         return self.redactor.redact(output.name(path)).text
 
+    def uri(self, path: str | os.PathLike[str]) -> str:
+        """A path as a reference, byte for byte but for what is secret in it."""
+        uri = quote(self.redactor.redact(os.fsencode(path)).text, safe="/~")
+        # Relative paths stay relative references; the first part must not look like a scheme.
+        return f"file://{uri}" if uri.startswith("/") else uri
+
     def add(self, entry: Entry) -> None:
         """Takes note of one input; problems are told at once."""
         self.entries.append(entry)
@@ -79,9 +87,9 @@ class Account:
     def add_inputs(self, inputs: Inputs) -> None:
         """What never became a job."""
         for path, why in inputs.skipped:
-            self.add(Entry(self.name(path), "skipped", error=why))
+            self.add(Entry(self.name(path), "skipped", self.uri(path), error=why))
         for path, why in inputs.failed:
-            self.add(Entry(self.name(path), "failed", error=why))
+            self.add(Entry(self.name(path), "failed", self.uri(path), error=why))
 
     def entry(self, path: str | os.PathLike[str], report: FileReport, target: Path | None = None) -> Entry:
         """From the core's report to ours."""
@@ -89,6 +97,7 @@ class Account:
         return Entry(
             path=self.name(path),
             status="failed" if skipped and self.binary_fails else report.status,
+            uri=self.uri(path),
             output=self.name(target) if target is not None and report.bytes_out else None,
             error=("binary data, not written" if self.binary_fails else "binary data") if skipped else report.error,
             bytes_in=report.bytes_in,
@@ -230,13 +239,16 @@ def _size(path: str | os.PathLike[str]) -> int:
 
 
 def save(path: Path, text: str) -> None:
-    """Writes a report or a baseline whole or not at all."""
-    temporary = path.with_name(f".{os.getpid()}-report.ctxproto-tmp")
+    """Writes a report or a baseline whole or not at all; a pipe or a device stays what it is."""
+    whole = path.is_file() or not path.exists()
+    temporary = path.with_name(f".{os.getpid()}-report.ctxproto-tmp") if whole else path
     try:
         temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        if whole:
+            temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        if whole:
+            temporary.unlink(missing_ok=True)
         reason = error.strerror
     else:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,9 @@ def command(
     details = options.DETAILS if report_path else 0
     piped = paths == (run.STDIN,)
     jobs = [] if piped else _jobs(account, paths, out, in_place, report_path)
+    targets = [("-o", target) for _, _, target in jobs]
+    read = [path for path, _, _ in jobs] if jobs else paths
+    inputs.check_apart([*targets, ("--report", report_path)], [*map(os.fsdecode, read), *settings.inputs])
     try:
         if piped:
             run.pipe(account, settings, details, write=True)
@@ -92,8 +96,6 @@ def _jobs(
 ) -> list[run.Job]:
     to_stdout = out in (None, run.STDIN) and not in_place
     target = None if out is None or to_stdout else Path(out)
-    if report is not None and any(Path(path).exists() and report.exists() and report.samefile(path) for path in paths):
-        raise click.UsageError(f"--report {shown_path(report)} is one of the inputs, which it would overwrite")
     found = inputs.expand(paths, exclude=[path for path in (target, report) if path is not None])
     if to_stdout and not found.single:
         raise click.UsageError("several inputs, or a directory, need -o DIRECTORY or --in-place")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from ctxproto import __version__
 
@@ -64,7 +63,7 @@ def _result(entry: Entry, found: Finding, index: dict[str, int]) -> dict[str, An
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": _uri(entry)},
+                    "artifactLocation": {"uri": entry.uri},
                     "region": {"startLine": found.line, "startColumn": found.column},
                 }
             }
@@ -77,11 +76,5 @@ def _notification(entry: Entry) -> dict[str, Any]:
     return {
         "level": "error" if entry.status == "failed" else "note",
         "message": {"text": f"{entry.status}: {entry.error}"},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(entry)}}}],
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": entry.uri}}}],
     }
-
-
-def _uri(entry: Entry) -> str:
-    # Relative paths stay relative references; the first part must not look like a scheme.
-    uri = quote(entry.path, safe="/~")
-    return f"file://{uri}" if uri.startswith("/") else uri

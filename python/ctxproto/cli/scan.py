@@ -60,6 +60,13 @@ def command(
     paths = paths or inputs.default()
     inputs.check(paths)
     settings = options.resolve(config_path, no_config, given)
+    own = [Path(path) if path not in (None, run.STDIN) else None for path in (out, write_baseline, known)]
+    piped = paths == (run.STDIN,)
+    expanded = inputs.Inputs() if piped else inputs.expand(paths, exclude=[path for path in own if path is not None])
+    read = [*(paths if piped else expanded.files), *settings.inputs]
+    inputs.check_apart([("-o", own[0]), ("--write-baseline", own[1])], read)
+    # A baseline may be brought up to date; findings are none.
+    inputs.check_apart([("-o", own[0])], [own[2]] if own[2] is not None else [])
     base = baseline.load(known, write_baseline)
     account = run.Account(settings.redactor(key=base.key if base else None, inline=not no_inline_allow))
     old = 0
@@ -75,13 +82,11 @@ def command(
 
     with _Writer(out) as writer:
         try:
-            if paths == (run.STDIN,):
+            if piped:
                 each(run.pipe(account, settings, options.DETAILS, write=False))
             else:
-                own = [Path(path) for path in (known, write_baseline, out) if path not in (None, run.STDIN)]
-                found = inputs.expand(paths, exclude=own)
-                account.add_inputs(found)
-                jobs: list[run.Job] = [(path, "scan", None) for path in found.files]
+                account.add_inputs(expanded)
+                jobs: list[run.Job] = [(path, "scan", None) for path in expanded.files]
                 run.files(account, jobs, settings, options.DETAILS, each)
             account.ended = True
             if output_format == "json":

@@ -5,25 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any
 
 import click
 
-from ctxproto.cli import FAILED, inputs, options, output, usage
+from ctxproto.cli import FAILED, inputs, options, run, usage
 from ctxproto.cli.count import tokenizer
-from ctxproto.tools.redact import shown_path
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ctxproto.tools.trim import Trimmed, Trimmer
-
-_CHUNK = 1 << 20
 _STRATEGIES = (
     "auto", "first_n", "last_n", "head_tail", "lines", "json", "table", "diff", "field_whitelist", "summary",
 )  # fmt: skip
-# These see the text go by; the others hold all of it.
-_IN_PIECES = frozenset({"first_n", "last_n", "head_tail", "lines"})
 
 
 @click.command("trim", cls=usage.Command)
@@ -51,7 +42,8 @@ def command(
 ) -> int:
     """Redacts files, directories, patterns or a pipe and cuts each to a number of tokens.
 
-    Errors, exit codes and last lines outlive the rest; JSON stays JSON. The first line says what is missing.
+    Errors, exit codes and last lines outlive the rest; JSON stays JSON. The first line says what is missing. gzip and
+    zstd are recognised. Links in directories are skipped, and so is binary data, which alone is an error.
 
     \b
     pytest 2>&1 | ctxproto trim --tokens 800
@@ -59,8 +51,7 @@ def command(
 
     Exits with 0, 2 on wrong usage, 3 when some inputs could not be read or trimmed.
     """  # noqa: D301 - click wants the character
-    from ctxproto.errors import BudgetError
-    from ctxproto.tools.trim import Trimmer
+    from ctxproto.tools.trim import Trimmer, trim_read
 
     paths = paths or inputs.default()
     inputs.check(paths)
@@ -77,46 +68,17 @@ def command(
         tokenizer=tokenizer(encoding, model),
         redactor=settings.redactor(),
     )
-    failed = 0
+    texts = inputs.Texts(paths)
+    report_path = Path(report) if report is not None else None
+    inputs.check_apart([("--report", report_path)], [*texts.files, *settings.inputs])
     lost = []
-    stdin = paths == ("-",)
-    expanded = inputs.Inputs(files=[Path("-")]) if stdin else inputs.expand(paths)
-    for path, reason in expanded.failed:
-        failed += 1
-        output.error(f"{shown_path(path)}: {reason}")
-    for path in expanded.files:
-        name = shown_path(path)
-        try:
-            if stdin:
-                trimmed = _trimmed(trimmer, sys.stdin.buffer)
-            else:
-                with path.open("rb") as file:
-                    trimmed = _trimmed(trimmer, file)
-        except OSError as error:
-            failed += 1
-            output.error(f"{name}: {error.strerror}")
-            continue
-        except BudgetError as error:
-            failed += 1
-            output.error(f"{name}: {error}")
-            continue
-        if len(expanded.files) > 1:
+    for name, trimmed in texts.each(lambda reader: trim_read(trimmer, reader)):
+        if len(texts.files) > 1:
             click.echo(f"==> {name} <==")
         sys.stdout.flush()
         sys.stdout.buffer.write(trimmed.text)
         sys.stdout.buffer.flush()
         lost.append({"path": name, **trimmed.loss._asdict(), "replaced": len(trimmed.replaced)})
-    if report:
-        Path(report).write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lost), encoding="utf-8")
-    return FAILED if failed else 0
-
-
-def _trimmed(trimmer: Trimmer, file: BinaryIO) -> Trimmed[bytes]:
-    if trimmer.strategy in _IN_PIECES:
-        return trimmer.trim_iter(_chunks(file), whole=True)
-    return trimmer.trim(file.read())
-
-
-def _chunks(file: BinaryIO) -> Iterator[bytes]:
-    while chunk := file.read(_CHUNK):
-        yield chunk
+    if report_path is not None:
+        run.save(report_path, "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lost))
+    return FAILED if texts.failed else 0

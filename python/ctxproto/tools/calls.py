@@ -22,8 +22,10 @@ class ToolCallRequest:
     Args:
         id: The id its API gave it. Ids may repeat from turn to turn.
         name: The tool's name.
-        arguments: The parsed arguments; empty when the model wrote no JSON object, and `problem` says why.
+        arguments: The parsed arguments; empty when the model wrote no JSON object, and `problem` says why. What it
+            wrote for one of OpenAI's custom tools is free text: `{"input": text}`.
         problem: What is wrong with the arguments, without quoting them; None when nothing is.
+        custom: It is the call of a custom tool.
 
     >>> call = ToolCallRequest("call_7a3f", "search_logs", {"service": "payment"})
     >>> call
@@ -34,6 +36,7 @@ class ToolCallRequest:
     name: str
     arguments: dict[str, Any] = field(default_factory=dict, repr=False)
     problem: str | None = None
+    custom: bool = field(default=False, repr=False)
 
     @classmethod
     def parse(cls, call: object) -> Self:
@@ -56,18 +59,20 @@ class ToolCallRequest:
             raise InputTypeError(
                 f"a tool call has a name and an id, as OpenAI, Anthropic and Gemini give them, not this {_kind(call)}"
             )
-        arguments, problem = _arguments(_first(body, "arguments", "input", "args"))
-        return cls(call_id or "", name, arguments, problem)
+        given = _first(body, "arguments", "input", "args")
+        custom = _get(call, "type") in _CUSTOM and isinstance(given, str)
+        arguments, problem = ({"input": given}, None) if custom else _arguments(given)
+        return cls(call_id or "", name, arguments, problem, custom)
 
     @classmethod
     def parse_all(cls, message: object) -> list[Self]:
-        """The calls of an assistant message (or of a list of calls, or of one call), in their order.
+        """The calls of an assistant message, of one call, or of a list of calls and other items of an answer, in order.
 
         >>> [call.id for call in ToolCallRequest.parse_all({"role": "assistant", "content": "no calls"})]
         []
         """
         if isinstance(message, Iterable) and not isinstance(message, str | bytes | Mapping):
-            return [cls.parse(call) for call in message]
+            return [cls.parse(call) for call in message if not _is_other(call)]
         calls = _first(message, "tool_calls", "parts", "output")
         if calls is None and isinstance(content := _get(message, "content"), list | tuple):
             calls = content
@@ -77,17 +82,30 @@ class ToolCallRequest:
 
     def to_openai(self) -> dict[str, Any]:
         """The call as OpenAI's chat messages hold it; a call whose arguments had a problem has none."""
+        if self.custom:
+            return {"id": self.id, "type": "custom", "custom": {"name": self.name, "input": self.arguments["input"]}}
         arguments = json.dumps(self.arguments, ensure_ascii=False)
         return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": arguments}}
+
+
+_CUSTOM = ("custom", "custom_tool_call")
+_CALLS = (*_CUSTOM, "function", "function_call", "tool_use")
 
 
 def _is_call(part: object) -> bool:
     # Messages hold text and images beside their calls.
     return (
         isinstance(part, ToolCallRequest)
-        or _get(part, "type") in ("function", "custom", "function_call", "tool_use")
+        or _get(part, "type") in _CALLS
         or _first(part, "functionCall", "function_call") is not None
     )
+
+
+def _is_other(item: object) -> bool:
+    """Whether it is what answers hold beside calls: a message, reasoning, a text, a call that the server answered."""
+    if _is_call(item):
+        return False
+    return isinstance(_get(item, "type"), str) or isinstance(_first(item, "text", "thought"), str | bool)
 
 
 def _arguments(value: object) -> tuple[dict[str, Any], str | None]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ctxproto import arguments
-from ctxproto.errors import ConfigError, ConfigTypeError, shown
+from ctxproto.errors import BudgetError, ConfigError, ConfigTypeError, shown
+from ctxproto.tokens import Tokenizer, default_tokenizer
 from ctxproto.tools import values
-from ctxproto.tools.redact import Redactor, default_redactor, redactor_with
-from ctxproto.tools.trim import Loss, Replaced, Strategy, Trimmed, Trimmer
+from ctxproto.tools.parts import Part, parts
+from ctxproto.tools.parts import is_error as tells_error
+from ctxproto.tools.redact import Redactor, default_redactor
+from ctxproto.tools.trim import STRATEGIES, Loss, Replaced, Strategy, Trimmed, Trimmer, limiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Self
-
-    from ctxproto.tokens import Tokenizer
 
 __all__ = ["ToolResultEnvelope"]
 
@@ -31,12 +30,13 @@ class ToolResultEnvelope:
     Args:
         tool_call_id: The id of the call that this is the result of.
         raw_result: Any value: str, bytes, dict, list, dataclass, pydantic model, exception, None, things that JSON has
-            no form for, values inside themselves. A list of content parts with images or audio among them stays one:
-            its texts are worked on, the other parts pass as they are.
-        max_tokens: The tokens that its text may take, the marker of what is missing included.
-        tokenizer: What counts them; `o200k_base` unless given.
+            no form for, values inside themselves. A list of content parts with images, audio or files among them, one
+            such part, and an MCP server's answer stay parts: their texts (those of documents and resources too) are
+            redacted and share `max_tokens`, all other strings are redacted, and base64 media passes as it is.
+        max_tokens: The tokens that its text may take, all that is added to it included.
+        tokenizer: What counts them; `o200k_base` unless given. It must be one of an encoding, not of a function.
         redactor: The policy; the default one unless given.
-        is_error: The tool failed; an exception says so itself.
+        is_error: The tool failed; an exception and an MCP answer with `isError` say so themselves.
 
     Raises:
         ConfigError: An argument is not as it must be.
@@ -62,7 +62,9 @@ class ToolResultEnvelope:
     """The seed's labels with a pattern each, to read and to extend. Without `patterns` the built-in rules stand in
     their place: they find more, and leave alone what such patterns take wrongly."""
 
-    __slots__ = ("_outcome", "_redactor", "_trimmer", "_with", "is_error", "max_tokens", "raw_result", "tool_call_id")
+    __slots__ = (
+        "_is_error", "_outcome", "_redactor", "_tokenizer", "_trimmer", "max_tokens", "raw_result", "tool_call_id",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -77,13 +79,25 @@ class ToolResultEnvelope:
         self.tool_call_id = arguments.text("tool_call_id", tool_call_id)
         self.raw_result = raw_result
         self.max_tokens = arguments.number("max_tokens", max_tokens, 1)
-        self.is_error = is_error or values.is_error(raw_result)
+        if not isinstance(is_error, bool):
+            raise ConfigTypeError(f"is_error is True or False, not {shown(is_error)}")
         if redactor is not None and not isinstance(redactor, Redactor):
             raise ConfigTypeError(f"redactor is a Redactor, not {shown(redactor)}")
+        self._is_error = is_error or tells_error(raw_result)
         self._redactor = redactor or default_redactor()
+        self._tokenizer = default_tokenizer() if tokenizer is None else tokenizer
         self._trimmer: dict[str, Any] = {"strategy": "auto"}
-        self._with = tokenizer
-        self._outcome: list[Trimmed[str]] | None = None
+        limiting("tokenizer", self._tokenizer)
+        self._outcome: _Outcome | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the tool failed: the model is told so."""
+        return self._is_error
+
+    @is_error.setter
+    def is_error(self, failed: bool) -> None:
+        self._is_error, self._outcome = failed, None
 
     def trim(
         self,
@@ -102,12 +116,19 @@ class ToolResultEnvelope:
             patterns: What is asked for, and kept before anything else; see `Trimmer`.
             hint: What the marker says about getting the rest.
         """
+        arguments.one_of("strategy", strategy, STRATEGIES)
         fields = [] if whitelist_fields is None else arguments.strings("whitelist_fields", whitelist_fields)
         if strategy == "field_whitelist" and not fields:
             raise ConfigError("whitelist_fields is empty: field_whitelist would keep nothing")
-        arguments.one_of("strategy", strategy, Strategy.__args__)  # type: ignore[attr-defined]
-        wanted = arguments.strings("patterns", patterns)
-        self._trimmer = {"strategy": strategy, "fields": fields, "patterns": wanted, "hint": hint}
+        before = self._trimmer
+        self._trimmer = {"strategy": strategy, "fields": fields, "patterns": patterns, "hint": hint}
+        try:
+            self._trimmer["patterns"] = arguments.strings("patterns", patterns)
+            # What is wrong is told where it is given.
+            self._trimmer_for(self.max_tokens, None)
+        except BaseException:
+            self._trimmer = before
+            raise
         self._outcome = None
         return self
 
@@ -115,14 +136,13 @@ class ToolResultEnvelope:
         """Redacts, with `patterns` beside the rules when they are given. Returns the envelope.
 
         Args:
-            patterns: Pairs of a regular expression (of Rust's regex crate: no look-around; in either case) and a label
-                such as "ORDER_ID". Its first group is the secret when it has one, else all of the match.
+            patterns: As in `Redactor.with_patterns`; those of several calls add up.
 
         Raises:
             RuleError: A pattern cannot be compiled.
         """
         if patterns is not None and patterns is not self.DEFAULT_SECRET_PATTERNS:
-            self._redactor = _compiled(_pairs(patterns))
+            self._redactor = self._redactor.with_patterns(patterns)
         self._outcome = None
         return self
 
@@ -132,14 +152,8 @@ class ToolResultEnvelope:
         The result of a tool that failed begins with `[error] `. `unredacted` leaves the secrets in: what the model
         sees, others may see. Raises `BudgetError` when not even the marker of what is missing fits `max_tokens`.
         """
-        outcome = self._made(None) if unredacted else self._texts()
-        texts = [one.text for one in outcome]
-        content: Any = texts[0] if texts else ""
-        if (parts := values.parts(self.raw_result)) is not None:
-            rest = iter(texts)
-            content = [part if values.text_of(part) is None else {**part, "text": next(rest)} for part in parts]
-        elif self.is_error and not content.startswith(_ERROR):
-            content = _ERROR + content
+        outcome = self._made(None) if unredacted else self._made_once()
+        content = list(outcome.content) if isinstance(outcome.content, list) else outcome.content
         return {"role": "tool", "tool_call_id": self.tool_call_id, "content": content}
 
     def audit_report(self) -> dict[str, Any]:
@@ -148,60 +162,105 @@ class ToolResultEnvelope:
         The seed's keys (tool_call_id, redacted, found_secrets, original_size and trimmed_size in characters), with
         is_error, tokens, and the `Loss` of each text as a dict under "loss".
         """
-        outcome = self._texts()
+        outcome = self._made_once()
         return {
             "tool_call_id": self.tool_call_id,
             "redacted": self._redacted,
             "found_secrets": self._found_secrets,
-            "original_size": sum(len(text) for text in self._sources()),
-            "trimmed_size": sum(len(one.text) for one in outcome),
+            "original_size": outcome.size,
+            "trimmed_size": sum(len(one.text) for one in outcome.texts),
             "is_error": self.is_error,
-            "tokens": sum(one.loss.tokens for one in outcome),
-            "loss": [one.loss._asdict() for one in outcome],
+            "tokens": sum(one.loss.tokens for one in outcome.texts),
+            "loss": [one.loss._asdict() for one in outcome.texts],
         }
 
     @property
     def loss(self) -> Loss | None:
         """What was lost of the (first) text; None when there is none."""
-        return next((one.loss for one in self._texts()), None)
+        return next((one.loss for one in self._made_once().texts), None)
 
     @property
     def _found_secrets(self) -> list[dict[str, str]]:
-        found: list[Replaced] = [replaced for one in self._texts() for replaced in one.replaced]
-        return [replaced._asdict() for replaced in found]
+        outcome = self._made_once()
+        found = [replaced for one in outcome.texts for replaced in one.replaced]
+        return [replaced._asdict() for replaced in [*found, *outcome.replaced]]
 
     @property
     def _redacted(self) -> bool:
-        return any(one.replaced for one in self._texts())
+        return bool(self._found_secrets)
 
     @property
     def _trimmed(self) -> str | None:
-        return next((one.text for one in self._texts()), None)
+        return next((one.text for one in self._made_once().texts), None)
 
-    def _sources(self) -> list[str]:
-        parts = values.parts(self.raw_result)
-        if parts is None:
-            return [values.serialize(self.raw_result)]
-        return [text for part in parts if (text := values.text_of(part)) is not None]
-
-    def _texts(self) -> list[Trimmed[str]]:
+    def _made_once(self) -> _Outcome:
         if self._outcome is None:
             self._outcome = self._made(self._redactor)
         return self._outcome
 
-    def _made(self, redactor: Redactor | None) -> list[Trimmed[str]]:
-        sources = self._sources()
-        room = self.max_tokens
-        if self.is_error and values.parts(self.raw_result) is None:
-            room = max(1, room - _ERROR_TOKENS)
-        made = []
-        for at, source in enumerate(sources):
-            # What one text leaves of its share, the next ones may take.
-            share = max(1, room // (len(sources) - at))
-            trimmer = Trimmer(share, tokenizer=self._with, redactor=redactor, **self._trimmer)
-            made.append(trimmer.trim(source))
-            room -= made[-1].loss.tokens
-        return made
+    def _made(self, redactor: Redactor | None) -> _Outcome:
+        taken = parts(self.raw_result)
+        if taken is None:
+            source = values.serialize(self.raw_result)
+            (text,) = made = self._shared([source], redactor)
+            return _Outcome(text.text, made, [], len(source))
+        if self.is_error and not taken[0].is_text:
+            # The mark needs a place.
+            taken.insert(0, Part.of(""))
+        sources = [text for part in taken for _, text in part.texts]
+        made = self._shared(sources, redactor)
+        texts, content, replaced = iter(made), [], []
+        for part in taken:
+            frame = part.frame
+            if redactor is not None:
+                redacted = redactor.redact_json(frame)
+                frame = redacted.value
+                replaced += [Replaced(one.label, one.rule, one.fingerprint) for one in redacted.findings]
+            content.append(part.filled(frame, [next(texts).text for _ in part.texts]))
+        return _Outcome(content, made, replaced, sum(map(len, sources)))
+
+    def _shared(self, sources: list[str], redactor: Redactor | None) -> list[Trimmed[str]]:
+        """The texts within `max_tokens` together, the first with the mark of an error."""
+        made: dict[int, Trimmed[str]] = {}
+        room, short = self.max_tokens, ""
+        # The shortest first: what they leave of their shares, the longer ones may take.
+        for at in sorted(range(len(sources)), key=lambda at: len(sources[at])):
+            share = room // (len(sources) - len(made))
+            try:
+                made[at] = (self._marked if self.is_error and at == 0 else self._within)(sources[at], share, redactor)
+            except BudgetError as error:
+                needed = error.needed or share + 1
+                short = f"{needed} are needed" + (f" for one of {len(sources)} texts" if len(sources) > 1 else "")
+                break
+            room -= made[at].loss.tokens
+        if short:
+            raise BudgetError(f"a budget of {self.max_tokens} tokens is too small: {short}", needed)
+        return [made[at] for at in range(len(sources))]
+
+    def _marked(self, source: str, most: int, redactor: Redactor | None) -> Trimmed[str]:
+        """The text behind the mark of an error, both within the budget."""
+        if source.startswith(_ERROR):
+            return self._within(source, most, redactor)
+        taken = self._tokenizer.count(_ERROR.rstrip())
+        room, needed = most - taken, 1
+        while room >= 0:
+            try:
+                made = self._within(source, room, redactor)
+            except BudgetError as error:
+                needed = error.needed or needed
+                break
+            text = _ERROR + made.text if made.text else _ERROR.rstrip()
+            tokens = self._tokenizer.count(text)
+            if tokens <= most:
+                return Trimmed(text, made.loss._replace(tokens=tokens), made.replaced)
+            room -= tokens - most
+        raise BudgetError("not even the mark of an error fits", taken + needed)
+
+    def _within(self, source: str, most: int, redactor: Redactor | None) -> Trimmed[str]:
+        return self._trimmer_for(most, redactor).trim(source)
+
+    def _trimmer_for(self, most: int, redactor: Redactor | None) -> Trimmer:
+        return Trimmer(most, tokenizer=self._tokenizer, redactor=redactor, **self._trimmer)
 
     def __repr__(self) -> str:
         return (
@@ -209,24 +268,13 @@ class ToolResultEnvelope:
         )
 
 
+class _Outcome(NamedTuple):
+    """What came of a result: the message's content, its texts, the values replaced elsewhere, characters given."""
+
+    content: Any
+    texts: list[Trimmed[str]]
+    replaced: list[Replaced]
+    size: int
+
+
 _ERROR = "[error] "
-_ERROR_TOKENS = 4
-
-
-def _pairs(patterns: object) -> tuple[tuple[str, str], ...]:
-    pairs = []
-    for at, pair in enumerate(arguments.several("patterns", patterns, "(expression, label)")):
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ConfigTypeError(f"patterns[{at}] is an expression and a label, not {shown(pair)}")
-        pairs.append((arguments.text(f"patterns[{at}][0]", pair[0]), arguments.text(f"patterns[{at}][1]", pair[1])))
-    return tuple(pairs)
-
-
-@lru_cache(maxsize=64)
-def _compiled(pairs: tuple[tuple[str, str], ...]) -> Redactor:
-    quoted = [(json.dumps(f"(?i){pattern}"), json.dumps(label)) for pattern, label in pairs]
-    rules = "".join(
-        f'[[rule]]\nid = "envelope-{at}"\nlabel = {label}\nname = "Pattern of the caller"\npattern = {pattern}\n'
-        for at, (pattern, label) in enumerate(quoted)
-    )
-    return redactor_with("patterns", rules)

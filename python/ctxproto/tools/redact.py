@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, overload
 
 from ctxproto import _core, arguments
@@ -46,7 +46,15 @@ _KEY_MIN = 16
 # All rules of ours are 200 kB.
 _RULES_MAX = 16 << 20
 _LABEL = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
-_SECRET_NAME = re.compile(r"(?i)(?:^|_)(?:key|token|secret|pass(?:word|wd|phrase)?|pwd|credentials?|auth|dsn)(?:_|$)")
+# Names end words: DEPLOY_TOKEN, PGPASSWORD, APIKEY2; a word may stand before or after (KEY_PROD). PWD alone is a place.
+_SECRET_NAME = re.compile(
+    r"(?:(?:^|_)(?:key|pat|auth|pass|credentials?|dsn)|(?<=.)_pwd|(?:api|access|secret|private|encryption|signing)key"
+    r"|token|secret|password|passwd|passphrase|pgpass)\d*(?:_|$)",
+    re.IGNORECASE,
+)
+# Where something secret is or goes, or what is meant to be seen.
+_PUBLIC_NAME = re.compile(r"(?:^|_)(?:sock|file|path|dir|public|pub|pubkey)(?:_|$)|^gpg_key(?:_id)?$", re.IGNORECASE)
+_URL_PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^\s/?#:@]*:([^\s/?#]+)@")
 
 # Not a setting: fingerprints of one process are comparable, those of two are not unless a key is given.
 _PROCESS_KEY = os.urandom(32)
@@ -112,7 +120,10 @@ class Redactor(_core.Redactor):
     (False, 'login with correct horse')
     """
 
-    __slots__ = ()
+    __slots__ = ("_settings",)
+
+    # What the native redactor was made from.
+    _settings: dict[str, Any]
 
     def __new__(
         cls,
@@ -131,8 +142,7 @@ class Redactor(_core.Redactor):
         if vault is None:
             style = arguments.one_of("placeholder", placeholder, _PLACEHOLDERS, " or a Vault")
             vault = Vault() if style == "vault" else None
-        return super().__new__(
-            cls,
+        return cls._compiled(
             builtin=builtin,
             rule_files=_rule_files(rules),
             pii=profile_pii if pii is None else _pii(pii),
@@ -142,6 +152,30 @@ class Redactor(_core.Redactor):
             vault=vault,
             key=_key(key),
         )
+
+    @classmethod
+    def _compiled(cls, **settings: Any) -> Self:  # noqa: ANN401 - see __new__
+        self = _core.Redactor.__new__(cls, **settings)
+        self._settings = settings
+        return self
+
+    def with_patterns(self, patterns: Iterable[tuple[str, str]]) -> Redactor:
+        r"""This policy, with patterns of the caller beside its rules; all else stays, a vault is shared.
+
+        Args:
+            patterns: Pairs of a regular expression (of Rust's regex crate: no look-around; in either case) and a label
+                such as "ORDER_ID". Its first group is the secret when it has one, else all of the match.
+
+        Raises:
+            ConfigError: `patterns` are no pairs of str.
+            RuleError: A pattern cannot be compiled.
+
+        >>> redactor = Redactor(profile="none").with_patterns([(r"ord-\d+", "ORDER_ID")])
+        >>> redactor.with_patterns([(r"inv-\d+", "INVOICE_ID")]).redact("ORD-71 and INV-25").text
+        '[ORDER_ID:REDACTED] and [INVOICE_ID:REDACTED]'
+        """
+        pairs = _pairs(patterns)
+        return _with_patterns(self, pairs) if pairs else self
 
     def redact_iter(self, pieces: Iterable[AnyText], *, format: Format = "auto") -> Iterator[AnyText]:
         """Redacts an iterable of pieces, such as an open file, one after the other.
@@ -217,19 +251,35 @@ def default_redactor() -> Redactor:
     return Redactor()
 
 
-def redactor_with(source: str, rules: str) -> Redactor:
-    """The default policy and rules from a TOML text; `source` is what messages call it. Raises `RuleError`."""
-    return _core.Redactor.__new__(
-        Redactor,
-        builtin=True,
-        rule_files=[(source, rules)],
-        pii="dangerous",
-        allow=_allow(None),
-        known_values=[],
-        placeholder="label",
-        vault=None,
-        key=_PROCESS_KEY,
+# Compiling takes as long as for a new redactor, and callers give the same patterns for every result.
+@lru_cache(maxsize=64)
+def _with_patterns(redactor: Redactor, pairs: tuple[tuple[str, str], ...]) -> Redactor:
+    settings = redactor._settings  # noqa: SLF001 - a function of the class but for the cache
+    # Rules have names of their own, and so have those of the patterns that were added before.
+    name = f"patterns-{len(settings['rule_files']) + 1}"
+    rules = "".join(
+        f"[[rule]]\nid = {_toml(f'{name}-{at}')}\nlabel = {_toml(label)}\n"
+        f'name = "Pattern of the caller"\npattern = {_toml(f"(?i){pattern}")}\n'
+        for at, (pattern, label) in enumerate(pairs)
     )
+    return type(redactor)._compiled(**{**settings, "rule_files": [*settings["rule_files"], ("patterns", rules)]})  # noqa: SLF001
+
+
+def _pairs(patterns: object) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for at, pair in enumerate(arguments.several("patterns", patterns, "(expression, label)")):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ConfigTypeError(f"patterns[{at}] is an expression and a label, not {shown(pair)}")
+        expression, label = arguments.strings(f"patterns[{at}]", pair)
+        pairs.append((expression, label))
+    return tuple(pairs)
+
+
+def _toml(text: str) -> str:
+    """A string of TOML: as JSON writes it, but for one character."""
+    import json
+
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 @overload
@@ -257,13 +307,16 @@ def scan(text: str | Buffer, *, format: Format = "auto") -> tuple[Finding, ...]:
 def known_values_from_env(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """The values of environment variables whose names say that they are secret, for `known_values`.
 
-    Names are matched by their words (KEY, TOKEN, SECRET, PASSWORD, ...); the label of a value is its variable's name in
+    Names are matched by their words (KEY, TOKEN, SECRET, PASSWORD, ...), but for those of paths, sockets and public
+    keys; of a URL in any other variable, its password is the value. The label of a value is its variable's name in
     upper case. Values that are blank or shorter than 6 bytes are left out. `environ` is `os.environ` unless given;
     raises `ConfigTypeError` when it is no mapping of str to str.
 
     >>> known_values_from_env({"DEPLOY_TOKEN": "correct horse", "HOME": "/root", "API_KEY": "none"})
     {'DEPLOY_TOKEN': 'correct horse'}
     """
+    from urllib.parse import unquote
+
     if environ is None:
         environ = os.environ
     elif not issubclass(type(environ), Mapping):
@@ -272,7 +325,9 @@ def known_values_from_env(environ: Mapping[str, str] | None = None) -> dict[str,
     for name, value in environ.items():
         name, value = arguments.text("a name in environ", name), arguments.text("a value in environ", value)
         label = name.upper()
-        if _SECRET_NAME.search(name) and _LABEL.fullmatch(label) and _unusable(_encoded(value)) is None:
+        if not _SECRET_NAME.search(name) or _PUBLIC_NAME.search(name):
+            value = unquote(password[1]) if (password := _URL_PASSWORD.match(value)) else ""
+        if _LABEL.fullmatch(label) and _unusable(_encoded(value)) is None:
             known[label] = value
     return known
 

@@ -7,7 +7,8 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ctxproto.errors import RoutingError
+from ctxproto import arguments
+from ctxproto.errors import ConfigError, ConfigTypeError, RoutingError, shown
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
 
@@ -43,9 +44,12 @@ class ToolCallRouter:
     thread.
 
     Args:
-        envelope: Makes the envelope of a result from its call and the raw value; by default trimmed to
-            `max_tokens` by the `auto` strategy, and redacted.
+        envelope: Makes the envelope of a result, with the id of its call, from the call and the raw value; by default
+            trimmed to `max_tokens` by the `auto` strategy, and redacted.
         max_tokens: Tokens each result may take.
+
+    Raises:
+        ConfigError: An argument is not as it must be.
 
     >>> router = ToolCallRouter()
     >>> calls = router.expect([ToolCallRequest("a", "ping"), ToolCallRequest("b", "uptime")])
@@ -65,7 +69,11 @@ class ToolCallRouter:
         *,
         max_tokens: int = 2000,
     ) -> None:
-        self._envelope = envelope or (lambda call, raw: ToolResultEnvelope(call.id, raw, max_tokens))
+        most = arguments.number("max_tokens", max_tokens, 1)
+        if envelope is not None and not callable(envelope):
+            raise ConfigTypeError(f"envelope is a function of a call and a value, not {shown(envelope)}")
+        self._make = envelope or (lambda call, raw: ToolResultEnvelope(call.id, raw, most))
+        self._turns = 0
         self._lock = threading.Condition()
         self._slots: list[_Slot] = []
         self._closed = True
@@ -73,7 +81,9 @@ class ToolCallRouter:
         self._problems: list[tuple[str, Delivery]] = []
 
     def expect(self, message: object) -> list[ToolCallRequest]:
-        """Begins a turn with the calls of an assistant message, or with a list of calls; returns them.
+        """Begins a turn with the calls of an assistant message, or of a list with calls in it; returns them.
+
+        A call without an id, as Gemini's are, gets one that no other turn of this router has.
 
         Raises:
             RoutingError: Calls of the turn before have no result yet: `chunks` ends a turn.
@@ -83,6 +93,9 @@ class ToolCallRouter:
         with self._lock:
             if not self._closed and self._slots:
                 raise RoutingError(f"the turn before is not over: {self._tell_missing() or 'chunks() was not called'}")
+            self._turns += 1
+            for at, call in enumerate(calls):
+                call.id = call.id or f"call_{self._turns}_{at}"
             self._past.update(slot.call.id for slot in self._slots)
             self._slots = [_Slot(call) for call in calls]
             self._closed = False
@@ -96,6 +109,9 @@ class ToolCallRouter:
                 id, a result goes to the first of them that has none.
             result: Any value; an exception is an error result.
             is_error: The tool failed: the model is told so.
+
+        Raises:
+            ConfigError: `envelope` made none, or one for another call. The call goes on waiting.
         """
         with self._lock:
             slots = [slot for slot in self._slots if slot.call is call or slot.call.id == call]
@@ -107,9 +123,7 @@ class ToolCallRouter:
                 verdict = Delivery.DUPLICATE if answered else Delivery.LATE if late else Delivery.UNKNOWN
                 self._problems.append((name, verdict))
                 return verdict
-            envelope = self._envelope(open_slot.call, result)
-            envelope.is_error = envelope.is_error or is_error
-            open_slot.envelope = envelope
+            open_slot.envelope = self._made(open_slot.call, result, is_error=is_error)
             self._lock.notify_all()
             return Delivery.ACCEPTED
 
@@ -132,16 +146,18 @@ class ToolCallRouter:
 
         Raises:
             RoutingError: A call has no result, and `missing` is not given. The turn goes on.
+            BudgetError: A result cannot be made to fit. The turn goes on.
         """
         with self._lock:
             if missing is None and (told := self._tell_missing()):
                 raise RoutingError(told)
-            for slot in self._slots:
-                if slot.envelope is None:
-                    slot.envelope = self._envelope(slot.call, missing)
-                    slot.envelope.is_error = True
+            envelopes = [slot.envelope or self._made(slot.call, missing, is_error=True) for slot in self._slots]
+            rendered = [envelope.to_context_chunk() for envelope in envelopes]
+            # Nothing fails from here on: the turn is over, or as it was.
+            for slot, envelope in zip(self._slots, envelopes, strict=True):
+                slot.envelope = envelope
             self._closed = True
-            return [slot.envelope.to_context_chunk() for slot in self._slots if slot.envelope]
+            return rendered
 
     def audit_report(self) -> dict[str, Any]:
         """What became of every call and of every result that had none; no content.
@@ -162,6 +178,16 @@ class ToolCallRouter:
             ]
             stray = [{"tool_call_id": name, "delivery": verdict.value} for name, verdict in self._problems]
             return {"calls": calls, "stray": stray}
+
+    def _made(self, call: ToolCallRequest, result: object, *, is_error: bool) -> ToolResultEnvelope:
+        envelope = self._make(call, result)
+        if not isinstance(envelope, ToolResultEnvelope):
+            raise ConfigTypeError(f"envelope makes a ToolResultEnvelope, not {shown(envelope)}")
+        if envelope.tool_call_id != call.id:
+            raise ConfigError("envelope made the result of another call: its tool_call_id is not the id of the call")
+        if is_error:
+            envelope.is_error = True
+        return envelope
 
     def _tell_missing(self) -> str:
         lost = [slot.call for slot in self._slots if slot.envelope is None]

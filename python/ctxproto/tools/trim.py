@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -11,7 +12,7 @@ from ctxproto.tokens import Tokenizer, default_tokenizer
 from ctxproto.tools.redact import Redactor, default_redactor
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
 
 __all__ = ["STRATEGIES", "Loss", "Replaced", "Strategy", "Trimmed", "Trimmer", "trim"]
 
@@ -109,7 +110,7 @@ class Trimmer:
     (True, True, True)
     """
 
-    __slots__ = ("_core", "max_tokens", "strategy")
+    __slots__ = ("_core", "_max_tokens", "_strategy")
 
     def __init__(
         self,
@@ -122,29 +123,35 @@ class Trimmer:
         tokenizer: Tokenizer | None = None,
         redactor: Redactor | Literal["default"] | None = "default",
     ) -> None:
-        self.strategy = arguments.one_of("strategy", strategy, STRATEGIES)
-        self.max_tokens = arguments.number("max_tokens", max_tokens, 0)
-        tokenizer = default_tokenizer() if tokenizer is None else tokenizer
-        if not isinstance(tokenizer, Tokenizer):
-            raise ConfigTypeError(f"tokenizer is a Tokenizer, not {shown(tokenizer)}")
-        if tokenizer.encoding is None:
-            raise ConfigError("tokenizer is one of an encoding: trimming asks for limits, which a function cannot give")
-        if redactor == "default":
+        self._strategy = arguments.one_of("strategy", strategy, STRATEGIES)
+        self._max_tokens = arguments.number("max_tokens", max_tokens, 0)
+        encoding = limiting("tokenizer", default_tokenizer() if tokenizer is None else tokenizer)
+        if issubclass(type(redactor), str) and str.__str__(redactor) == "default":
             redactor = default_redactor()
         if redactor is not None and not isinstance(redactor, Redactor):
             raise ConfigTypeError(f"redactor is a Redactor or None, not {shown(redactor)}")
         paths = arguments.strings("fields", fields)
-        if self.strategy == "field_whitelist" and not paths:
+        if self._strategy == "field_whitelist" and not paths:
             raise ConfigError("fields is empty: field_whitelist would keep nothing")
         self._core = _core.Trimming(
-            self.strategy,
-            self.max_tokens,
-            tokenizer.encoding,
+            self._strategy,
+            self._max_tokens,
+            encoding,
             redactor=redactor,
             fields=paths,
             patterns=arguments.strings("patterns", patterns),
-            hint=None if hint is None else arguments.text("hint", hint),
+            hint=None if hint is None else arguments.utf8("hint", hint),
         )
+
+    @property
+    def max_tokens(self) -> int:
+        """The most tokens a result may take."""
+        return self._max_tokens
+
+    @property
+    def strategy(self) -> str:
+        """The strategy that was asked for."""
+        return self._strategy
 
     def trim(self, text: AnyText) -> Trimmed[AnyText]:
         """Trims one text, str or bytes.
@@ -160,22 +167,41 @@ class Trimmer:
         when more cannot change what is kept: the marker then gives no totals, and `loss.complete` is False. With
         `whole` it reads on to count them. Raises `InputError` for the other strategies.
         """
-        stream = self._core.stream()
-        try:
+        stream, iterator = self._core.stream(), None
+        with suppress(TypeError):  # raised again below
             iterator = iter(pieces)
-        except TypeError:
-            raise InputTypeError(f"trim_iter() takes an iterable of str or bytes, not {shown(pieces)}") from None
+        if iterator is None:
+            raise InputTypeError(f"trim_iter() takes an iterable of str or bytes, not {shown(pieces)}")
         return _trimmed(_fed(stream, iterator, whole=whole))
 
     async def trim_aiter(self, pieces: AsyncIterable[AnyText], *, whole: bool = False) -> Trimmed[AnyText]:
-        """Trims a text that comes in pieces from an asynchronous iterable; see `trim_iter`."""
+        """Trims a text that comes in pieces from an asynchronous iterable; see `trim_iter`.
+
+        A generator is closed, also when its end was not reached.
+        """
         stream = self._core.stream()
         if not hasattr(type(pieces), "__aiter__"):
             raise InputTypeError(f"trim_aiter() takes an asynchronous iterable of str or bytes, not {shown(pieces)}")
-        async for piece in pieces:
-            if not stream.feed(piece) and not whole:
-                return _trimmed(stream.finish(stopped=True))
-        return _trimmed(stream.finish())
+        iterator = aiter(pieces)
+        stopped = False
+        try:
+            async for piece in iterator:
+                if stopped := not stream.feed(piece) and not whole:
+                    break
+        finally:
+            # Left to the collector, a generator would hold its file or connection until the loop ends.
+            if (close := getattr(iterator, "aclose", None)) is not None:
+                await close()
+        return _trimmed(stream.finish(stopped=stopped))
+
+
+def limiting(argument: str, tokenizer: object) -> _core.Encoding:
+    """The encoding of a tokenizer that can tell where a limit is; `argument` is named in the `ConfigError`."""
+    if not isinstance(tokenizer, Tokenizer):
+        raise ConfigTypeError(f"{argument} is a Tokenizer, not {shown(tokenizer)}")
+    if tokenizer.encoding is None:
+        raise ConfigError(f"{argument} is one of an encoding: trimming asks for limits, which a function cannot give")
+    return tokenizer.encoding
 
 
 def trim(text: AnyText, max_tokens: int, *, strategy: Strategy = "auto", **options: Any) -> Trimmed[AnyText]:  # noqa: ANN401 - see Trimmer
@@ -185,6 +211,19 @@ def trim(text: AnyText, max_tokens: int, *, strategy: Strategy = "auto", **optio
     'short'
     """
     return Trimmer(max_tokens, strategy=strategy, **options).trim(text)
+
+
+# These see the text go by; the others hold all of it.
+_IN_PIECES = frozenset({"first_n", "last_n", "head_tail", "lines"})
+
+
+def trim_read(trimmer: Trimmer, read: Callable[[Callable[[bytes], object]], bool]) -> Trimmed[bytes] | None:
+    """Trims what `read` hands, piece by piece, to the function it is given; None when it says that that is no text."""
+    if trimmer.strategy in _IN_PIECES:
+        stream = trimmer._core.stream()  # noqa: SLF001 - a method of the class but for its users
+        return _trimmed(stream.finish()) if read(stream.feed) else None
+    pieces: list[bytes] = []
+    return trimmer.trim(b"".join(pieces)) if read(pieces.append) else None
 
 
 def _fed(stream: _core.TrimStream, pieces: Iterator[Any], *, whole: bool) -> tuple[Any, dict[str, Any], list[Any]]:

@@ -185,7 +185,7 @@ fn rewrite(
 }
 
 /// Opens a regular file for reading. The checks are made on the open file: the name may mean something else by now.
-fn open(path: &Path, in_place: bool) -> Result<(File, Metadata), Error> {
+pub(crate) fn open(path: &Path, in_place: bool) -> Result<(File, Metadata), Error> {
     if in_place && std::fs::symlink_metadata(path).map_err(Error::Read)?.is_symlink() {
         return Err(Error::Refused("a symbolic link is not rewritten in place; name the file it points to"));
     }

@@ -11,7 +11,7 @@ use crate::utf16::{FromUtf8, Order, ToUtf8};
 use crate::{Control, Error};
 
 /// Text read at a time. Larger blocks leave the cache, smaller ones make the codecs and the disk wait.
-const BLOCK: usize = 1 << 20;
+pub(crate) const BLOCK: usize = 1 << 20;
 
 /// What came out of one text.
 #[derive(Debug, Default)]
@@ -100,24 +100,8 @@ impl Pump<'_> {
         Ok(())
     }
 
-    /// Fills `block`; an eager pump is content with `least` bytes (fewer at the end of the text).
     fn fill(&self, input: &mut impl Read, block: &mut [u8], least: usize) -> Result<usize, Error> {
-        let mut filled = 0;
-        while filled < block.len() {
-            if self.control.stopped() {
-                return Err(Error::Stopped);
-            }
-            match input.read(&mut block[filled..]) {
-                Ok(0) => break,
-                Ok(n) => filled += n,
-                Err(e) => return Err(Error::read(e, self.control)),
-            }
-            // Only a byte that may open a byte order mark is worth waiting for its second one.
-            if self.eager && (filled >= least || block[0] < 0xfe) {
-                break;
-            }
-        }
-        Ok(filled)
+        fill(input, block, self.eager.then_some(least), self.control)
     }
 
     fn note(&self, found: Vec<Finding>, tally: &mut Tally) {
@@ -128,6 +112,31 @@ impl Pump<'_> {
         let room = self.details - tally.findings.len();
         tally.findings.extend(found.into_iter().take(room));
     }
+}
+
+/// Fills `block`; with `least`, that many bytes are enough (fewer at the end of the text).
+pub(crate) fn fill(
+    input: &mut impl Read,
+    block: &mut [u8],
+    least: Option<usize>,
+    control: Control<'_>,
+) -> Result<usize, Error> {
+    let mut filled = 0;
+    while filled < block.len() {
+        if control.stopped() {
+            return Err(Error::Stopped);
+        }
+        match input.read(&mut block[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(e) => return Err(Error::read(e, control)),
+        }
+        // Only a byte that may open a byte order mark is worth waiting for its second one.
+        if least.is_some_and(|least| filled >= least || block[0] < 0xfe) {
+            break;
+        }
+    }
+    Ok(filled)
 }
 
 /// The way to UTF-8 and back, with its buffers.

@@ -1,4 +1,4 @@
-//! Whole files and pipes: `run_batch` and `run_filter`, and what they report.
+//! Whole files and pipes: `run_batch` and `run_filter`, and what they report; `read_text` for their text alone.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ctxproto_batch::{Action, Batch, Control, Error, Job, Progress, Report, Status, Stdin};
 use ctxproto_redact::Format;
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::enter::{self, Panicked};
 use crate::redaction::{self, Names};
@@ -182,4 +183,43 @@ pub(crate) fn run_filter(
         }
     })?;
     FileReport::new(py, names, report)
+}
+
+/// Hands the text of a file, or of standard input when `path` is None, to `take`: in pieces of bytes, decompressed, in
+/// UTF-8 where it is UTF-16. Returns whether it is text: of binary data nothing is handed on. Raises `OSError` with a
+/// message of ours when it cannot be read, and what `take` raises.
+#[pyfunction]
+#[pyo3(signature = (path, take))]
+pub(crate) fn read_text(py: Python<'_>, path: Option<PathBuf>, take: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let take = take.clone().unbind();
+    let progress = Progress::new();
+    let mut failure = None;
+    let read = enter::long(py, |stop| {
+        let failed = AtomicBool::new(false);
+        let stopped = || failed.load(Ordering::Relaxed) || stop.check().is_err();
+        let control = Control::new(&progress, &stopped);
+        let piece = |piece: &[u8]| {
+            if !failed.load(Ordering::Relaxed)
+                && let Err(error) = Python::attach(|py| take.call1(py, (PyBytes::new(py, piece),)).map(drop))
+            {
+                failed.store(true, Ordering::Relaxed);
+                failure = Some(error);
+            }
+        };
+        let read = match path {
+            Some(path) => ctxproto_batch::read_file(&path, control, piece),
+            None => Stdin::new(control)
+                .map_err(Error::Read)
+                .and_then(|stdin| ctxproto_batch::read(stdin, control, piece)),
+        };
+        match read {
+            Err(Error::Stopped) if !failed.load(Ordering::Relaxed) => Err(enter::Stopped),
+            read => Ok(read),
+        }
+    })?;
+    match (failure, read) {
+        (Some(error), _) => Err(error),
+        (None, Ok(text)) => Ok(text),
+        (None, Err(error)) => Err(PyOSError::new_err(error.to_string())),
+    }
 }

@@ -43,9 +43,9 @@ pub(crate) fn rule(message: String) -> PyErr {
     tree::RuleError::new_err(message)
 }
 
-/// A budget that what is asked for cannot keep.
-pub(crate) fn budget(message: String) -> PyErr {
-    tree::BudgetError::new_err(message)
+/// A budget that what is asked for cannot keep, and the tokens it `needed`.
+pub(crate) fn budget(message: String, needed: usize) -> PyErr {
+    tree::BudgetError::new_err((message, needed))
 }
 
 pub(crate) fn stream(message: &str) -> PyErr {

@@ -24,7 +24,7 @@ mod _core {
     use pyo3::types::PyDict;
 
     #[pymodule_export]
-    use crate::batch::{BatchProgress, FileReport, run_batch, run_filter};
+    use crate::batch::{BatchProgress, FileReport, read_text, run_batch, run_filter};
     #[pymodule_export]
     use crate::redaction::{Finding, Redaction, Rule};
     #[pymodule_export]

@@ -32,6 +32,9 @@ impl Trimming {
         patterns: Vec<String>,
         hint: Option<String>,
     ) -> PyResult<Self> {
+        // Checked whether the strategy asks for them or not: what is wrong is told where it was given.
+        let fields = each("fields", fields, Fields::new, |one| Fields::new([one]))?;
+        let patterns = each("patterns", patterns, Patterns::new, |one| Patterns::new([one]))?;
         let strategy = match strategy {
             "auto" => Strategy::Auto,
             "first_n" => Strategy::FirstN,
@@ -41,11 +44,11 @@ impl Trimming {
             "json" => Strategy::Json,
             "table" => Strategy::Table,
             "diff" => Strategy::Diff,
-            "field_whitelist" => Strategy::FieldWhitelist(Fields::new(fields).map_err(|e| told(&e))?),
+            "field_whitelist" => Strategy::FieldWhitelist(fields),
             _ => Strategy::Summary,
         };
         let mut plan = Plan::new(strategy, max_tokens, Arc::new(encoding.get().0));
-        plan.patterns = Patterns::new(patterns).map_err(|e| told(&e))?;
+        plan.patterns = patterns;
         plan.hint = hint;
         plan.redactor = redactor.map(|r| Arc::clone(&r.get().engine));
         Ok(Self { plan, names: redactor.map(|r| Arc::clone(&r.get().names)) })
@@ -134,15 +137,33 @@ fn finished() -> PyErr {
     errors::stream("the trimmer is finished")
 }
 
+/// All of what was given for `argument`; the error names the first that is wrong by itself.
+fn each<T>(
+    argument: &str,
+    given: Vec<String>,
+    all: impl Fn(Vec<String>) -> Result<T, TrimError>,
+    alone: impl Fn(String) -> Result<T, TrimError>,
+) -> PyResult<T> {
+    all(given.clone()).map_err(|error| {
+        let wrong = given.into_iter().enumerate().find_map(|(at, one)| Some((at, alone(one).err()?)));
+        let (name, error) =
+            wrong.map_or((argument.to_owned(), error), |(at, error)| (format!("{argument}[{at}]"), error));
+        errors::rule(format!("{name}: {}", plain(&error)))
+    })
+}
+
+/// What is wrong with a pattern or a path, which may itself be a secret in the wrong place.
+fn plain(error: &TrimError) -> String {
+    match error {
+        TrimError::Path(why) => why.rsplit_once(": ").map_or("it is no path", |w| w.1).to_owned(),
+        _ => "it is no regular expression of Rust's regex crate, or too large".to_owned(),
+    }
+}
+
 fn told(error: &TrimError) -> PyErr {
     match error {
-        TrimError::TooSmall { .. } => errors::budget(error.to_string()),
-        // The pattern or path itself may be a secret in the wrong place.
-        TrimError::Pattern(_) => errors::rule("patterns: one of them is no regular expression".into()),
-        TrimError::Path(why) => {
-            errors::rule(format!("fields: {}", why.rsplit_once(": ").map_or("a path is none", |w| w.1)))
-        }
-        TrimError::NeedsWhole(_) => errors::input(error.to_string()),
+        TrimError::TooSmall { needed, .. } => errors::budget(error.to_string(), *needed),
+        _ => errors::input(error.to_string()),
     }
 }
 

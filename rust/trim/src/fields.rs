@@ -1,14 +1,24 @@
 //! Only the fields that were asked for.
 
+use std::ops::Range;
+
 use crate::error::TrimError;
 use crate::fit::Made;
 use crate::json::Document;
 use crate::plan::Source;
 use crate::tree::{Kind, ROOT, Tree};
 
-/// Paths of fields: `name`, `user.name`, `items.id` (of each item), `items[0].id`, `*.id` (under any key).
+/// Paths of fields: `name`, `user.name`, `items.id` (of each item), `items[0].id`, `*.id` (under any key). Where a whole
+/// path is a key at the top, it is that key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fields(Vec<Vec<Step>>);
+pub struct Fields(Vec<Path>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Path {
+    /// The path as one key.
+    key: [Step; 1],
+    steps: Vec<Step>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
@@ -20,7 +30,8 @@ enum Step {
 impl Fields {
     /// Reads paths. A key with a dot or a bracket in it stands in quotes: `"a.b".c`.
     pub fn new<P: AsRef<str>>(paths: impl IntoIterator<Item = P>) -> Result<Self, TrimError> {
-        paths.into_iter().map(|path| steps(path.as_ref())).collect::<Result<_, _>>().map(Self)
+        let read = |path: &str| Ok(Path { key: [Step::Key(path.into())], steps: steps(path)? });
+        paths.into_iter().map(|path| read(path.as_ref())).collect::<Result<_, _>>().map(Self)
     }
 }
 
@@ -97,7 +108,12 @@ pub(crate) fn trim(source: &Source<'_>, fields: &Fields) -> Option<Result<Chosen
 fn choose(text: &[u8], tree: &Tree, fields: &Fields) -> Vec<bool> {
     let mut wanted = vec![false; tree.nodes.len()];
     // A node and the steps that are left of the paths it lies on; a node without steps left is wanted with all it holds.
-    let all: Vec<&[Step]> = fields.0.iter().map(Vec::as_slice).collect();
+    let named = |key: &Step| {
+        let under = |n: &usize| matches!(key, Step::Key(name) if is_named(text, &tree.nodes[*n].key, name));
+        tree.inside(tree.top()).iter().any(under)
+    };
+    let all: Vec<&[Step]> =
+        fields.0.iter().map(|p| if named(&p.key[0]) { &p.key[..] } else { &p.steps }).collect();
     let mut todo = vec![(tree.top(), all)];
     wanted[ROOT] = true;
     while let Some((n, paths)) = todo.pop() {
@@ -122,11 +138,7 @@ fn choose(text: &[u8], tree: &Tree, fields: &Fields) -> Vec<bool> {
                         }
                     }
                     [Step::Index(i), rest @ ..] if key.is_empty() && *i == index => add(rest),
-                    [Step::Key(name), rest @ ..]
-                        if !key.is_empty() && text[key.start + 1..key.end - 1] == **name =>
-                    {
-                        add(rest);
-                    }
+                    [Step::Key(name), rest @ ..] if is_named(text, key, name) => add(rest),
                     // What is wanted is wanted with all it holds, and a list stands for its items.
                     [] => add(path),
                     [Step::Key(_), ..] if key.is_empty() => add(path),
@@ -142,4 +154,9 @@ fn choose(text: &[u8], tree: &Tree, fields: &Fields) -> Vec<bool> {
         }
     }
     wanted
+}
+
+/// Whether `key` (its quotes included, empty if there is none) is this name.
+fn is_named(text: &[u8], key: &Range<usize>, name: &[u8]) -> bool {
+    !key.is_empty() && text[key.start + 1..key.end - 1] == *name
 }

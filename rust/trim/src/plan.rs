@@ -165,7 +165,8 @@ impl Plan {
             want = want.saturating_mul(2);
         };
         let fit = Fit { complete, ..self.fit(self.strategy.name(), size) };
-        let made = fit.run(|room| draft_ends(which, &head, &tail, room, size.lines, counter))?;
+        let made =
+            fit.run(|room| draft_ends(which, &head, &tail, room, complete.then_some(size.lines), counter))?;
         Ok(finish(made, head.swaps.iter().chain(&tail.swaps)))
     }
 
@@ -230,22 +231,27 @@ impl Plan {
     }
 }
 
-/// The ends of a text, drafted for `room`.
+/// The ends of a text of so many `rows`, drafted for `room`; without them, its beginning, and nobody knows what follows.
 pub(crate) fn draft_ends(
     which: Ends,
     head: &Piece<'_>,
     tail: &Piece<'_>,
     room: usize,
-    rows: usize,
+    rows: Option<usize>,
     counter: &dyn Count,
 ) -> Draft {
     // Room for the mark at the cut.
     let room = room.saturating_sub(counter.count(b"[100000 lines cut]\n"));
     let cut = which.cut(head, tail, room, counter);
     let kept = ends::kept(head, tail, cut);
-    let lines = (head.lines(0..cut.head) + tail.lines(cut.tail..tail.len())).min(rows);
+    let lines = head.lines(0..cut.head) + tail.lines(cut.tail..tail.len());
+    let lines = lines.min(rows.unwrap_or(lines));
     let mut body = vec![];
-    ends::write(head, tail, cut, rows - lines, &mut body);
+    match rows {
+        Some(rows) => ends::write(head, tail, cut, rows - lines, &mut body),
+        None if cut.head == 0 => {}
+        None => body.extend_from_slice(&[&head.text[..cut.head], b"[cut here]"].concat()),
+    }
     Draft { body, kept: kept.to_vec(), lines, ..Draft::default() }
 }
 
