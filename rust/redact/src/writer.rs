@@ -122,10 +122,10 @@ pub(crate) fn is_number(value: &[u8]) -> bool {
     value.iter().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E'))
 }
 
-/// The quote that a placeholder needs where a number of JSON stood: at the depth of the key's own quote, for JSON may
-/// stand in a string of JSON. `bare` says that a value stands here and in how many strings, `forced` that a whole text
-/// or line may be a number.
-fn bare_number<'t>(text: &'t [u8], m: &Match, bare: Option<usize>, forced: bool) -> Option<&'t [u8]> {
+/// The quote that a placeholder needs where a number of JSON stood: that of the strings the document is in, or of the
+/// key before it where the text around is none. `bare` says that a value stands here and in how many strings, `forced`
+/// that a whole text or line may be a number.
+fn bare_number(text: &[u8], m: &Match, bare: Option<usize>, forced: bool) -> Option<&'static [u8]> {
     if !is_number(&text[m.start..m.end]) {
         return None;
     }
@@ -142,13 +142,13 @@ fn bare_number<'t>(text: &'t [u8], m: &Match, bare: Option<usize>, forced: bool)
     }
     let before = trim_breaks(&text[..m.start]);
     match before.last()? {
-        b':' => {
+        b':' if bare.is_none() => {
             let key = before[..before.len() - 1].trim_ascii_end();
             let name = key.strip_suffix(b"\"")?;
             let slashes = name.iter().rev().take_while(|&&b| b == b'\\').count();
-            Some(&key[name.len() - slashes..])
+            Some(quote((slashes.trailing_ones() as usize).min(8)))
         }
-        b'[' | b',' => bare.map(quote),
+        b':' | b'[' | b',' => bare.map(quote),
         _ => None,
     }
 }
