@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 REDACTOR = Redactor()
+GATE = ctxproto.MemoryContextGate()
 
 
 class HostileStr(str):
@@ -171,6 +172,28 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "Finding.column": (lambda x: Finding("r", "L", 0, 1, column=x), "column"),
     "Finding.key_path": (lambda x: Finding("r", "L", 0, 1, key_path=x), "key_path"),
     "Finding.fingerprint": (lambda x: Finding("r", "L", 0, 1, fingerprint=x), "fingerprint"),
+    "Namespace": (ctxproto.Namespace, "namespace"),
+    "Namespace.component": (lambda x: ctxproto.Namespace((x,)), "namespace[0]"),
+    "Scope.of": (ctxproto.Scope.of, "namespace"),
+    "gate.relevance_threshold": (lambda x: ctxproto.MemoryContextGate(relevance_threshold=x), "relevance_threshold"),
+    "gate.max_memory_tokens": (lambda x: ctxproto.MemoryContextGate(max_memory_tokens=x), "max_memory_tokens"),
+    "gate.tokenizer": (lambda x: ctxproto.MemoryContextGate(tokenizer=x), "tokenizer"),
+    "gate.redactor": (lambda x: ctxproto.MemoryContextGate(redactor=x), "redactor"),
+    "should_read.query": (lambda x: GATE.should_read(x, "a", []), "query"),
+    "should_read.namespace": (lambda x: GATE.should_read("q", x, []), "namespace"),
+    "should_read.memories": (lambda x: GATE.should_read("q", "a", x), "memories"),
+    "should_write.content": (lambda x: GATE.should_write(x, "a"), "content"),
+    "should_write.namespace": (lambda x: GATE.should_write("x", x), "namespace"),
+    "judge_write.content": (lambda x: GATE.judge_write(x, "a"), "content"),
+    "judge_write.namespace": (lambda x: GATE.judge_write("x", x), "namespace"),
+    "judge_write.provenance": (lambda x: GATE.judge_write("x", "a", provenance=x), "provenance"),
+    "judge_write.seen": (lambda x: GATE.judge_write("x", "a", seen=x), "seen"),
+    "judge_write.existing": (lambda x: GATE.judge_write("x", "a", existing=x), "existing"),
+    "resolve_namespace.user_id": (GATE.resolve_namespace, "user_id"),
+    "resolve_namespace.session_id": (lambda x: GATE.resolve_namespace("u", x), "session_id"),
+    "resolve_namespace.task_id": (lambda x: GATE.resolve_namespace("u", "s", x), "task_id"),
+    "get_namespace_prefix.user_id": (GATE.get_namespace_prefix, "user_id"),
+    "get_namespace_prefix.session_id": (lambda x: GATE.get_namespace_prefix("u", x), "session_id"),
 }
 
 

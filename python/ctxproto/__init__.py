@@ -28,6 +28,8 @@ if _core.__version__ != __version__:
     )
 
 from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
+from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
+from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.tokens import MessageCount, Tokenizer
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
@@ -47,13 +49,18 @@ __all__ = [
     "InputTypeError",
     "InternalError",
     "Loss",
+    "MemoryContextGate",
+    "MemoryEntry",
+    "MemoryQueryResult",
     "MessageCount",
+    "Namespace",
     "Redaction",
     "Redactor",
     "Replaced",
     "RoutingError",
     "Rule",
     "RuleError",
+    "Scope",
     "Stream",
     "StreamError",
     "Tokenizer",
@@ -64,6 +71,7 @@ __all__ = [
     "Trimmer",
     "Vault",
     "VersionError",
+    "WriteVerdict",
     "__version__",
     "build_info",
     "known_values_from_env",
