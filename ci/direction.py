@@ -23,6 +23,7 @@ CRATES = {
     "ctxproto-tokens": set[str](),
     "ctxproto-trim": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact", "ctxproto-tokens"},
     "ctxproto-batch": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact"},
+    "ctxproto-memory": set[str](),
     "ctxproto-py": {
         "ctxproto-text",
         "ctxproto-detect",
@@ -30,6 +31,7 @@ CRATES = {
         "ctxproto-tokens",
         "ctxproto-trim",
         "ctxproto-batch",
+        "ctxproto-memory",
     },
 }
 PYTHON_CRATE = "ctxproto-py"

@@ -14,8 +14,10 @@ from ctxproto.errors import (
     InputError,
     InputTypeError,
     InternalError,
+    MemoryIdError,
     RoutingError,
     RuleError,
+    StoreError,
     StreamError,
     VersionError,
 )
@@ -30,6 +32,7 @@ if _core.__version__ != __version__:
 from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
 from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
 from ctxproto.memory.namespaces import Namespace, Scope
+from ctxproto.memory.store import MemoryHit, MemoryRecord, MemoryStore
 from ctxproto.tokens import MessageCount, Tokenizer
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
@@ -51,7 +54,11 @@ __all__ = [
     "Loss",
     "MemoryContextGate",
     "MemoryEntry",
+    "MemoryHit",
+    "MemoryIdError",
     "MemoryQueryResult",
+    "MemoryRecord",
+    "MemoryStore",
     "MessageCount",
     "Namespace",
     "Redaction",
@@ -61,6 +68,7 @@ __all__ = [
     "Rule",
     "RuleError",
     "Scope",
+    "StoreError",
     "Stream",
     "StreamError",
     "Tokenizer",

@@ -126,7 +126,7 @@ class MemoryContextGate:
         tokenizer: Tokenizer | None = None,
         redactor: Redactor | None = None,
     ) -> None:
-        self.relevance_threshold = _share("relevance_threshold", relevance_threshold)
+        self.relevance_threshold = share("relevance_threshold", relevance_threshold)
         self.max_memory_tokens = arguments.number("max_memory_tokens", max_memory_tokens, 0)
         if tokenizer is not None and not isinstance(tokenizer, Tokenizer):
             raise ConfigTypeError(f"tokenizer is a Tokenizer, not {shown(tokenizer)}")
@@ -322,7 +322,7 @@ def _content(at: int, memory: object) -> str:
     return str.__str__(text)
 
 
-def _share(argument: str, value: object) -> float:
+def share(argument: str, value: object) -> float:
     """A number from 0 to 1."""
     if not issubclass(type(value), int | float) or issubclass(type(value), bool):
         raise ConfigTypeError(f"{argument} is a number, not {shown(value)}")
