@@ -342,7 +342,7 @@ def test_a_forked_process_goes_on_with_the_file(tmp_path: Path) -> None:
 def test_a_damaged_file_is_an_error_and_no_empty_store(tmp_path: Path, damage: bytes) -> None:
     path = tmp_path / "m.db"
     path.write_bytes(damage)
-    with pytest.raises(StoreError, match="damaged, or no memory store") as caught:
+    with pytest.raises(StoreError, match=r"m\.db: damaged, or no memory store") as caught:
         MemoryStore(path)
     assert isinstance(caught.value, OSError)
     assert path.read_bytes() == damage

@@ -14,7 +14,7 @@ from ctxproto import _core, arguments
 from ctxproto.errors import ConfigError, ConfigTypeError, InputError, StoreError, shown
 from ctxproto.memory.gate import PROVENANCES, MemoryQueryResult, Provenance, share
 from ctxproto.memory.namespaces import AnyNamespace, AnyScope, Namespace, Scope
-from ctxproto.tools.redact import Redactor, default_redactor
+from ctxproto.tools.redact import Redactor, default_redactor, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ _TICK = timedelta(microseconds=1)
 # Calls after which what has expired is swept away.
 _SWEEP_EVERY = 256
 # Left behind by a fork: closing them here would give up what the parent holds.
-_INHERITED: list[_core.MemoryStore] = []
+_INHERITED: list[_core.Records] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,17 +153,17 @@ class MemoryStore:
         self._wait = _seconds("wait", wait)
         self._redactor = redactor or default_redactor()
         self._clock = clock
-        self._open: _core.MemoryStore | None = _core.MemoryStore(self._path, self._wait)
+        self._open: _core.Records | None = _opened(self._path, self._wait)
         self._pid = os.getpid()
         self._writes = 0
 
     @property
-    def _core(self) -> _core.MemoryStore:
+    def _core(self) -> _core.Records:
         if self._open is None:
             raise StoreError("the store is closed")
         if self._pid != os.getpid() and self._path is not None:
             _INHERITED.append(self._open)
-            self._open, self._pid = _core.MemoryStore(self._path, self._wait), os.getpid()
+            self._open, self._pid = _opened(self._path, self._wait), os.getpid()
         return self._open
 
     def save(
@@ -512,6 +512,14 @@ class MemoryStore:
 
 _PURPOSE_MAX = 200
 _ID_MAX = 64
+
+
+def _opened(path: str | None, wait: float) -> _core.Records:
+    try:
+        return _core.Records(path, wait)
+    except StoreError as error:
+        why = str(error)
+    raise StoreError(why if path is None else f"{shown_path(path)}: {why}")
 
 
 def _hit(record: MemoryRecord, relevance: float, bm25: float) -> MemoryHit:

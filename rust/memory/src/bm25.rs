@@ -63,33 +63,30 @@ pub(crate) fn scores<'t>(query: &str, texts: impl Iterator<Item = &'t str>) -> V
     let terms = terms(query);
     let places: HashMap<&str, usize> = terms.iter().enumerate().map(|(at, term)| (&**term, at)).collect();
     let mut holders = vec![0_u32; terms.len()];
-    let counted: Vec<(f64, Vec<u32>)> = texts
+    // Of each text its length, and what it holds, with how often: no more than it has words, however long the query.
+    let counted: Vec<(f64, Vec<(usize, f64)>)> = texts
         .map(|text| {
-            let (mut length, mut counts) = (0_u32, vec![0; terms.len()]);
+            let (mut length, mut found) = (0_u32, vec![]);
             each_word(text, |word| {
                 length += 1;
-                if let Some(&place) = places.get(word) {
-                    counts[place] += 1;
-                }
+                found.extend(places.get(word));
             });
-            for (holders, count) in holders.iter_mut().zip(&counts) {
-                *holders += u32::from(*count > 0);
+            found.sort_unstable();
+            let held: Vec<_> = found.chunk_by(usize::eq).map(|same| (same[0], same.len() as f64)).collect();
+            for (place, _) in &held {
+                holders[*place] += 1;
             }
-            (f64::from(length), counts)
+            (f64::from(length), held)
         })
         .collect();
     let texts = counted.len() as f64;
     let average = (counted.iter().map(|(length, _)| length).sum::<f64>() / texts.max(1.0)).max(1.0);
     let weight = |n: &u32| (1.0 + (texts - f64::from(*n) + 0.5) / (f64::from(*n) + 0.5)).ln();
     let weights: Vec<f64> = holders.iter().map(weight).collect();
-    let score = |(length, counts): &(f64, Vec<u32>)| {
+    let score = |(length, held): &(f64, Vec<(usize, f64)>)| {
         let norm = K1 * (1.0 - B + B * length / average);
-        let parts = counts.iter().zip(&weights).map(|(&count, weight)| {
-            let count = f64::from(count);
-            weight * count * (K1 + 1.0) / (count + norm)
-        });
-        let held = counts.iter().filter(|count| **count > 0).count();
-        (parts.sum(), held as f64 / terms.len().max(1) as f64)
+        let parts = held.iter().map(|&(place, count)| weights[place] * count * (K1 + 1.0) / (count + norm));
+        (parts.sum(), held.len() as f64 / terms.len().max(1) as f64)
     };
     counted.iter().map(score).collect()
 }

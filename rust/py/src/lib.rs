@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use crate::batch::{BatchProgress, FileReport, run_batch, run_filter};
     #[pymodule_export]
-    use crate::memory::MemoryStore;
+    use crate::memory::Records;
     #[pymodule_export]
     use crate::redaction::{Finding, Redaction, Rule};
     #[pymodule_export]

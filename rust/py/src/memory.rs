@@ -61,17 +61,18 @@ same_fields!(Record => Row);
 
 /// A store; `ctxproto.memory.store` has validated the arguments. A scope is a key and whether all below it is in.
 #[pyclass(frozen, module = "ctxproto._core")]
-pub(crate) struct MemoryStore {
+pub(crate) struct Records {
     store: Store,
     /// How long a call waits for other processes.
     wait: Duration,
 }
 
 #[pymethods]
-impl MemoryStore {
+impl Records {
     #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
     fn py_new(py: Python<'_>, path: Option<PathBuf>, wait: f64) -> PyResult<Self> {
-        let wait = Duration::from_secs_f64(wait);
+        let wait = Duration::try_from_secs_f64(wait).unwrap_or_default();
         let store = patient(py, wait, || Store::open(path.as_deref()))?;
         Ok(Self { store, wait })
     }
@@ -196,7 +197,7 @@ impl MemoryStore {
     }
 }
 
-impl MemoryStore {
+impl Records {
     fn call<T: Send>(&self, py: Python<'_>, work: impl Fn(&Store) -> Result<T, Error> + Sync) -> PyResult<T> {
         patient(py, self.wait, || work(&self.store))
     }
@@ -208,10 +209,10 @@ fn patient<T: Send>(
     wait: Duration,
     work: impl Fn() -> Result<T, Error> + Sync,
 ) -> PyResult<T> {
-    let end = Instant::now() + wait;
+    let begin = Instant::now();
     loop {
         match enter::detached(py, &work)? {
-            Err(Error::Busy) if Instant::now() < end => {
+            Err(Error::Busy) if begin.elapsed() < wait => {
                 py.check_signals()?;
                 enter::detached(py, || thread::sleep(AGAIN))?;
             }
