@@ -23,6 +23,7 @@ CRATES = {
     "ctxproto-tokens": set[str](),
     "ctxproto-trim": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact", "ctxproto-tokens"},
     "ctxproto-batch": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact"},
+    "ctxproto-memory": set[str](),
     "ctxproto-py": {
         "ctxproto-text",
         "ctxproto-detect",
@@ -30,12 +31,13 @@ CRATES = {
         "ctxproto-tokens",
         "ctxproto-trim",
         "ctxproto-batch",
+        "ctxproto-memory",
     },
 }
 PYTHON_CRATE = "ctxproto-py"
 
 # From the bottom up: a part imports from parts before it, and from itself.
-LAYERS = ["_core", "errors", "arguments", "tokens", "tools", "config", "cli"]
+LAYERS = ["_core", "errors", "arguments", "tokens", "tools", "memory", "config", "cli"]
 PACKAGE = Path("python/ctxproto")
 
 

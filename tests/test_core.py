@@ -35,7 +35,7 @@ def test_every_core_symbol_is_used_or_private() -> None:
 
 
 def test_all_is_complete_and_sorted() -> None:
-    parts = {"arguments", "errors", "tokens", "tools", "cli", "config"}
+    parts = {"arguments", "errors", "tokens", "tools", "memory", "cli", "config"}
     assert set(ctxproto.__all__) == public(ctxproto) - parts | {"__version__"}
     assert ctxproto.__all__ == sorted(ctxproto.__all__)
 
@@ -168,6 +168,9 @@ CALLABLES: dict[str, Any] = {
     "limit": ENCODING.limit,
     "Trimming": _core.Trimming,
     "trim": _core.Trimming("auto", 100, ENCODING).trim,
+    "Records": lambda *args, **kwargs: _core.Records(None, *args, **kwargs),
+    "Records.insert": _core.Records(None, 0.0).insert,
+    "Records.search": lambda *args, **kwargs: _core.Records(None, 0.0).search(b"", True, *args, **kwargs),
     "TrimStream": lambda *args, **kwargs: _core.Trimming("lines", 100, ENCODING).stream().feed(*args, **kwargs),
 }
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 REDACTOR = Redactor()
+GATE = ctxproto.MemoryContextGate()
+STORE = ctxproto.MemoryStore(":memory:")
+ANYTHING: Any = object()
 
 
 class HostileStr(str):
@@ -136,6 +139,22 @@ class _File:
         return given
 
 
+def names_nothing(path: Any) -> bool:
+    """Whether no store can be made there: of what names a file, none may be left behind."""
+    if not issubclass(type(path), str):
+        return not isinstance(path, Path)
+    text = str.__str__(path)
+    return not text or any(one in text for one in "\0\ud800\udcff")
+
+
+def quiet(call: Callable[..., Any], *args: Any, **options: Any) -> None:
+    """Nothing is there, and that is no wonder."""
+    try:
+        call(*args, **options)
+    except ctxproto.MemoryIdError:
+        return
+
+
 # Every public parameter: how it is given, and what its errors call it.
 PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "Redactor.profile": (lambda x: Redactor(profile=x), "profile"),
@@ -222,6 +241,74 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "Finding.column": (lambda x: Finding("r", "L", 0, 1, column=x), "column"),
     "Finding.key_path": (lambda x: Finding("r", "L", 0, 1, key_path=x), "key_path"),
     "Finding.fingerprint": (lambda x: Finding("r", "L", 0, 1, fingerprint=x), "fingerprint"),
+    "Namespace": (ctxproto.Namespace, "namespace"),
+    "Namespace.component": (lambda x: ctxproto.Namespace((x,)), "namespace[0]"),
+    "Scope.of": (ctxproto.Scope.of, "namespace"),
+    "gate.relevance_threshold": (lambda x: ctxproto.MemoryContextGate(relevance_threshold=x), "relevance_threshold"),
+    "gate.max_memory_tokens": (lambda x: ctxproto.MemoryContextGate(max_memory_tokens=x), "max_memory_tokens"),
+    "gate.tokenizer": (lambda x: ctxproto.MemoryContextGate(tokenizer=x), "tokenizer"),
+    "gate.redactor": (lambda x: ctxproto.MemoryContextGate(redactor=x), "redactor"),
+    "should_read.query": (lambda x: GATE.should_read(x, "a", []), "query"),
+    "should_read.namespace": (lambda x: GATE.should_read("q", x, []), "namespace"),
+    "should_read.memories": (lambda x: GATE.should_read("q", "a", x), "memories"),
+    "should_write.content": (lambda x: GATE.should_write(x, "a"), "content"),
+    "should_write.namespace": (lambda x: GATE.should_write("x", x), "namespace"),
+    "judge_write.content": (lambda x: GATE.judge_write(x, "a"), "content"),
+    "judge_write.namespace": (lambda x: GATE.judge_write("x", x), "namespace"),
+    "judge_write.provenance": (lambda x: GATE.judge_write("x", "a", provenance=x), "provenance"),
+    "judge_write.seen": (lambda x: GATE.judge_write("x", "a", seen=x), "seen"),
+    "judge_write.existing": (lambda x: GATE.judge_write("x", "a", existing=x), "existing"),
+    "resolve_namespace.user_id": (GATE.resolve_namespace, "user_id"),
+    "resolve_namespace.session_id": (lambda x: GATE.resolve_namespace("u", x), "session_id"),
+    "resolve_namespace.task_id": (lambda x: GATE.resolve_namespace("u", "s", x), "task_id"),
+    "MemoryStore.path": (lambda x: ctxproto.MemoryStore(x if names_nothing(x) else ANYTHING), "path"),
+    "MemoryStore.redactor": (lambda x: ctxproto.MemoryStore(":memory:", redactor=x), "redactor"),
+    "MemoryStore.wait": (lambda x: ctxproto.MemoryStore(":memory:", wait=x), "wait"),
+    "MemoryStore.clock": (lambda x: ctxproto.MemoryStore(":memory:", clock=x), "clock"),
+    "save.namespace": (lambda x: STORE.save(x, "x"), "namespace"),
+    "save.content": (lambda x: STORE.save("a", x), "content"),
+    "save.kind": (lambda x: STORE.save("a", "x", kind=x), "kind"),
+    "save.purpose": (lambda x: STORE.save("a", "x", purpose=x), "purpose"),
+    "save.importance": (lambda x: STORE.save("a", "x", importance=x), "importance"),
+    "save.provenance": (lambda x: STORE.save("a", "x", provenance=x), "provenance"),
+    "save.valid_from": (lambda x: STORE.save("a", "x", valid_from=x), "valid_from"),
+    "save.valid_to": (lambda x: STORE.save("a", "x", valid_to=x), "valid_to"),
+    "save.ttl": (lambda x: STORE.save("a", "x", ttl=x), "ttl"),
+    "save.metadata": (lambda x: STORE.save("a", "x", metadata=x), "metadata"),
+    "store.get.memory_id": (lambda x: STORE.get(x, "a"), "memory_id"),
+    "store.get.namespace": (lambda x: STORE.get("id", x), "namespace"),
+    "store.update.memory_id": (lambda x: quiet(STORE.update, x, "a"), "memory_id"),
+    "store.update.namespace": (lambda x: quiet(STORE.update, "id", x), "namespace"),
+    "store.update.content": (lambda x: quiet(STORE.update, "id", "a", content=x), "content"),
+    "store.update.kind": (lambda x: quiet(STORE.update, "id", "a", kind=x), "kind"),
+    "store.update.purpose": (lambda x: quiet(STORE.update, "id", "a", purpose=x), "purpose"),
+    "store.update.importance": (lambda x: quiet(STORE.update, "id", "a", importance=x), "importance"),
+    "store.update.valid_to": (lambda x: quiet(STORE.update, "id", "a", valid_to=x), "valid_to"),
+    "store.update.ttl": (lambda x: quiet(STORE.update, "id", "a", ttl=x), "ttl"),
+    "store.update.metadata": (lambda x: quiet(STORE.update, "id", "a", metadata=x), "metadata"),
+    "supersede.memory_id": (lambda x: quiet(STORE.supersede, x, "a", "x"), "memory_id"),
+    "supersede.namespace": (lambda x: quiet(STORE.supersede, "id", x, "x"), "namespace"),
+    "supersede.content": (lambda x: quiet(STORE.supersede, "id", "a", x), "content"),
+    "list.namespace": (STORE.list, "namespace"),
+    "list.kind": (lambda x: STORE.list("a", kind=x), "kind"),
+    "list.as_of": (lambda x: STORE.list("a", as_of=x), "as_of"),
+    "list.history": (lambda x: STORE.list("a", history=x), "history"),
+    "list.limit": (lambda x: STORE.list("a", limit=x), "limit"),
+    "search.query": (lambda x: STORE.search(x, "a"), "query"),
+    "search.namespace": (lambda x: STORE.search("q", x), "namespace"),
+    "search.kind": (lambda x: STORE.search("q", "a", kind=x), "kind"),
+    "search.as_of": (lambda x: STORE.search("q", "a", as_of=x), "as_of"),
+    "search.limit": (lambda x: STORE.search("q", "a", limit=x), "limit"),
+    "delete.memory_id": (lambda x: STORE.delete(x, "a"), "memory_id"),
+    "delete.namespace": (lambda x: STORE.delete("id", x), "namespace"),
+    "forget.namespace": (STORE.forget, "namespace"),
+    "namespaces.namespace": (STORE.namespaces, "namespace"),
+    "stats.namespace": (STORE.stats, "namespace"),
+    "export.namespace": (lambda x: list(STORE.export(x)), "namespace"),
+    "import_lines.lines": (lambda x: STORE.import_lines(x, "a"), "lines"),
+    "import_lines.namespace": (lambda x: STORE.import_lines([], x), "namespace"),
+    "get_namespace_prefix.user_id": (GATE.get_namespace_prefix, "user_id"),
+    "get_namespace_prefix.session_id": (lambda x: GATE.get_namespace_prefix("u", x), "session_id"),
 }
 
 

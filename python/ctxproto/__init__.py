@@ -14,8 +14,10 @@ from ctxproto.errors import (
     InputError,
     InputTypeError,
     InternalError,
+    MemoryIdError,
     RoutingError,
     RuleError,
+    StoreError,
     StreamError,
     VersionError,
 )
@@ -28,6 +30,9 @@ if _core.__version__ != __version__:
     )
 
 from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
+from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
+from ctxproto.memory.namespaces import Namespace, Scope
+from ctxproto.memory.store import MemoryHit, MemoryRecord, MemoryStore
 from ctxproto.tokens import MessageCount, Tokenizer
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
@@ -47,13 +52,23 @@ __all__ = [
     "InputTypeError",
     "InternalError",
     "Loss",
+    "MemoryContextGate",
+    "MemoryEntry",
+    "MemoryHit",
+    "MemoryIdError",
+    "MemoryQueryResult",
+    "MemoryRecord",
+    "MemoryStore",
     "MessageCount",
+    "Namespace",
     "Redaction",
     "Redactor",
     "Replaced",
     "RoutingError",
     "Rule",
     "RuleError",
+    "Scope",
+    "StoreError",
     "Stream",
     "StreamError",
     "Tokenizer",
@@ -64,6 +79,7 @@ __all__ = [
     "Trimmer",
     "Vault",
     "VersionError",
+    "WriteVerdict",
     "__version__",
     "build_info",
     "known_values_from_env",

@@ -23,8 +23,10 @@ __all__ = [
     "InputError",
     "InputTypeError",
     "InternalError",
+    "MemoryIdError",
     "RoutingError",
     "RuleError",
+    "StoreError",
     "StreamError",
     "VersionError",
 ]
@@ -61,6 +63,14 @@ class BudgetError(CtxprotoError, ValueError):
 
 class RoutingError(CtxprotoError, LookupError):
     """A tool call has no result. The message names the calls."""
+
+
+class MemoryIdError(CtxprotoError, LookupError):
+    """There is no memory of an id in the namespaces that were named, or another one has taken its place."""
+
+
+class StoreError(CtxprotoError, OSError):
+    """A store cannot be used: its file is damaged or no store at all, the disk is full, others keep writing to it."""
 
 
 class InputError(CtxprotoError, ValueError):

@@ -14,7 +14,9 @@ mod tree {
     pyo3::import_exception!(ctxproto.errors, InputError);
     pyo3::import_exception!(ctxproto.errors, InputTypeError);
     pyo3::import_exception!(ctxproto.errors, InternalError);
+    pyo3::import_exception!(ctxproto.errors, MemoryIdError);
     pyo3::import_exception!(ctxproto.errors, RuleError);
+    pyo3::import_exception!(ctxproto.errors, StoreError);
     pyo3::import_exception!(ctxproto.errors, StreamError);
 }
 
@@ -46,6 +48,16 @@ pub(crate) fn rule(message: String) -> PyErr {
 /// A budget that what is asked for cannot keep, and the tokens it `needed`.
 pub(crate) fn budget(message: String, needed: usize) -> PyErr {
     tree::BudgetError::new_err((message, needed))
+}
+
+/// A memory that is not where it was looked for.
+pub(crate) fn memory_id(message: String) -> PyErr {
+    tree::MemoryIdError::new_err(message)
+}
+
+/// A store that cannot be used, or not now.
+pub(crate) fn store(message: String) -> PyErr {
+    tree::StoreError::new_err(message)
 }
 
 pub(crate) fn stream(message: &str) -> PyErr {

@@ -5,6 +5,7 @@ mod batch;
 mod enter;
 mod errors;
 mod json;
+mod memory;
 mod redaction;
 mod redactor;
 mod refusal;
@@ -25,6 +26,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::batch::{BatchProgress, FileReport, read_text, run_batch, run_filter};
+    #[pymodule_export]
+    use crate::memory::Records;
     #[pymodule_export]
     use crate::redaction::{Finding, Redaction, Rule};
     #[pymodule_export]

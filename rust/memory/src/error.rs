@@ -1,0 +1,68 @@
+//! What can go wrong with a store. No message holds a value.
+
+use std::fmt;
+
+use rusqlite::ErrorCode;
+
+/// Why a call did not succeed. Nothing was changed then.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Error {
+    /// Another connection is writing: worth another try.
+    Busy,
+    /// No memory of this id is there.
+    Missing,
+    /// The memory was superseded already.
+    Superseded,
+    /// A memory of this id is there already.
+    Exists,
+    /// The file is no store, or not the whole of one.
+    Damaged(String),
+    /// The file is of a later version of the schema.
+    Newer(i64),
+    /// The operating system refuses: a full disk, no permission, no such directory.
+    Io(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy => write!(f, "another process is writing"),
+            Self::Missing => write!(f, "there is no memory of this id in this namespace"),
+            Self::Superseded => write!(f, "the memory of this id was superseded already"),
+            Self::Exists => write!(f, "there is a memory of this id already"),
+            Self::Damaged(why) => write!(f, "damaged, or no memory store: {why}"),
+            Self::Newer(version) => write!(f, "written by a later version of ctxproto (schema {version})"),
+            Self::Io(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::Error as E;
+        match &error {
+            E::SqliteFailure(failure, _) => match failure.code {
+                ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy,
+                ErrorCode::ConstraintViolation => Self::Exists,
+                ErrorCode::DiskFull
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::CannotOpen
+                | ErrorCode::PermissionDenied
+                | ErrorCode::ReadOnly
+                | ErrorCode::OutOfMemory => Self::Io(failure.to_string()),
+                // A schema that is not ours any more fails as SQL does.
+                _ => Self::Damaged(failure.to_string()),
+            },
+            E::SqlInputError { error, .. } => Self::Damaged(error.to_string()),
+            _ => Self::Damaged("a record is not as it was written".into()),
+        }
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error.to_string())
+    }
+}

@@ -1,0 +1,14 @@
+//! Memories that last: records in `SQLite`, isolated by the range of keys that a call touches, and their search.
+//!
+//! A namespace comes here as its key: components in UTF-8, each ended by a NUL, which none of them holds. The keys of a
+//! namespace and of all below it are one range, `key .. key 0xFF`, and no other namespace's key is in it.
+
+mod bm25;
+mod error;
+mod record;
+mod store;
+
+pub use bm25::words;
+pub use error::Error;
+pub use record::{Change, Hit, Moment, Record, Scope};
+pub use store::{Filter, Stats, Store};

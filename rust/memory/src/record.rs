@@ -1,0 +1,167 @@
+//! A memory as it is kept.
+
+use rusqlite::Row;
+
+use crate::Error;
+
+/// Microseconds since 1970.
+pub type Moment = i64;
+
+/// One memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Unique in the store.
+    pub id: String,
+    /// The key of its namespace.
+    pub namespace: Vec<u8>,
+    /// What is remembered.
+    pub content: String,
+    /// Working, long-term, decision or entity.
+    pub kind: String,
+    /// What it is for.
+    pub purpose: String,
+    /// 0 to 1.
+    pub importance: f64,
+    /// Who said it.
+    pub provenance: String,
+    /// When it was written.
+    pub created: Moment,
+    /// From when it is true.
+    pub valid_from: Moment,
+    /// Until when it is true.
+    pub valid_to: Option<Moment>,
+    /// The id of the memory whose place it took.
+    pub supersedes: Option<String>,
+    /// The id of the memory that took its place.
+    pub superseded_by: Option<String>,
+    /// When it is forgotten by itself.
+    pub expires: Option<Moment>,
+    /// JSON.
+    pub metadata: String,
+}
+
+/// What of a memory is to be another; the rest stays.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(missing_docs, reason = "the fields of Record")]
+pub struct Change {
+    pub content: Option<String>,
+    pub kind: Option<String>,
+    pub purpose: Option<String>,
+    pub importance: Option<f64>,
+    pub valid_to: Option<Option<Moment>>,
+    pub expires: Option<Option<Moment>>,
+    pub metadata: Option<String>,
+}
+
+/// Whose memories a call touches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// The key of a namespace; empty, with `below`, for everything.
+    pub key: Vec<u8>,
+    /// All below it as well.
+    pub below: bool,
+}
+
+impl Scope {
+    /// The first key that is in, and the first after them that is not.
+    pub(crate) fn range(&self) -> (&[u8], Vec<u8>) {
+        // No UTF-8 has a byte of 0xFF; and no key lies between one and the same with a NUL at its end.
+        (&self.key, [&self.key, &[if self.below { 0xFF } else { 0 }][..]].concat())
+    }
+}
+
+/// A memory that a search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// The memory.
+    pub record: Record,
+    /// How well it fits, 0 to 1.
+    pub relevance: f64,
+    /// Its BM25 score.
+    pub bm25: f64,
+}
+
+/// In the order in which `Record::read` takes them.
+pub(crate) const COLUMNS: &str = "id, namespace, content, kind, purpose, importance, provenance, created, valid_from, \
+                                  valid_to, supersedes, superseded_by, expires, metadata, checksum";
+
+impl Record {
+    pub(crate) fn read(row: &Row<'_>) -> Result<Self, Error> {
+        let record = Self {
+            id: row.get(0)?,
+            namespace: row.get(1)?,
+            content: row.get(2)?,
+            kind: row.get(3)?,
+            purpose: row.get(4)?,
+            importance: row.get(5)?,
+            provenance: row.get(6)?,
+            created: row.get(7)?,
+            valid_from: row.get(8)?,
+            valid_to: row.get(9)?,
+            supersedes: row.get(10)?,
+            superseded_by: row.get(11)?,
+            expires: row.get(12)?,
+            metadata: row.get(13)?,
+        };
+        // SQLite does not see a bit that flipped inside a value.
+        if row.get::<_, i64>(14)? != record.checksum() {
+            return Err(Error::Damaged("a record is not as it was written".into()));
+        }
+        Ok(record)
+    }
+
+    /// Another one for every single byte that changes: FNV-1a over all fields, each after its length.
+    pub(crate) fn checksum(&self) -> i64 {
+        let (created, valid_from) = (self.created.to_le_bytes(), self.valid_from.to_le_bytes());
+        let (valid_to, expires) =
+            (self.valid_to.map(Moment::to_le_bytes), self.expires.map(Moment::to_le_bytes));
+        let fields: [Option<&[u8]>; 14] = [
+            Some(self.id.as_bytes()),
+            Some(&self.namespace),
+            Some(self.content.as_bytes()),
+            Some(self.kind.as_bytes()),
+            Some(self.purpose.as_bytes()),
+            Some(&self.importance.to_le_bytes()),
+            Some(self.provenance.as_bytes()),
+            Some(&created),
+            Some(&valid_from),
+            valid_to.as_ref().map(|moment| &moment[..]),
+            self.supersedes.as_ref().map(String::as_bytes),
+            self.superseded_by.as_ref().map(String::as_bytes),
+            expires.as_ref().map(|moment| &moment[..]),
+            Some(self.metadata.as_bytes()),
+        ];
+        let mut sum: u64 = 0xcbf2_9ce4_8422_2325;
+        for field in fields {
+            let length = field.map_or(u64::MAX, |bytes| bytes.len() as u64);
+            for byte in length.to_le_bytes().iter().chain(field.unwrap_or_default()) {
+                sum = (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        }
+        sum.cast_signed()
+    }
+
+    pub(crate) fn apply(&mut self, change: Change) {
+        if let Some(new) = change.content {
+            self.content = new;
+        }
+        if let Some(new) = change.kind {
+            self.kind = new;
+        }
+        if let Some(new) = change.purpose {
+            self.purpose = new;
+        }
+        if let Some(new) = change.importance {
+            self.importance = new;
+        }
+        if let Some(new) = change.valid_to {
+            self.valid_to = new;
+        }
+        if let Some(new) = change.expires {
+            self.expires = new;
+        }
+        if let Some(new) = change.metadata {
+            self.metadata = new;
+        }
+    }
+}

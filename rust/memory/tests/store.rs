@@ -1,0 +1,224 @@
+//! A store against a plain list of records, and damage to its file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ctxproto_memory::{Change, Error, Filter, Record, Scope, Store};
+use proptest::prelude::*;
+
+fn record(id: &str, namespace: &[&str], content: &str) -> Record {
+    Record {
+        id: id.into(),
+        namespace: key(namespace),
+        content: content.into(),
+        kind: "decision".into(),
+        purpose: String::new(),
+        importance: 0.5,
+        provenance: "agent".into(),
+        created: 10,
+        valid_from: 10,
+        valid_to: None,
+        supersedes: None,
+        superseded_by: None,
+        expires: None,
+        metadata: "{}".into(),
+    }
+}
+
+fn key(namespace: &[&str]) -> Vec<u8> {
+    namespace.iter().flat_map(|part| [part.as_bytes(), b"\0"].concat()).collect()
+}
+
+fn scope(namespace: &[&str], below: bool) -> Scope {
+    Scope { key: key(namespace), below }
+}
+
+fn all() -> Scope {
+    scope(&[], true)
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("ctxproto-memory-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("memory.db")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn ids(store: &Store, scope: &Scope) -> Vec<String> {
+    let mut ids: Vec<_> =
+        store.list(scope, &Filter::default()).expect("a list").into_iter().map(|r| r.id).collect();
+    ids.sort();
+    ids
+}
+
+const NAMES: [&str; 12] = ["a", "ab", "A", "a_", "%", "_", "*", "é", "e\u{301}", "\u{10FFFF}", "..", " "];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Whatever the namespaces: each call touches what a list of components says, and nothing else.
+    #[test]
+    fn scopes_hold_what_their_components_say(
+        owners in prop::collection::vec(prop::collection::vec(0..NAMES.len(), 1..4), 1..12),
+        asked in prop::collection::vec(0..NAMES.len(), 1..3),
+        below: bool,
+    ) {
+        let store = Store::open(None).expect("a store");
+        let mut model = BTreeMap::new();
+        for (at, owner) in owners.iter().enumerate() {
+            let owner: Vec<&str> = owner.iter().map(|&n| NAMES[n]).collect();
+            store.insert(&[record(&format!("{at:02}"), &owner, "the same words")]).expect("written");
+            model.insert(format!("{at:02}"), owner);
+        }
+        let asked: Vec<&str> = asked.iter().map(|&n| NAMES[n]).collect();
+        let scope = scope(&asked, below);
+        let holds = |owner: &Vec<&str>| if below { owner.starts_with(&asked) } else { *owner == asked };
+        let expected: Vec<String> = model.iter().filter(|(_, o)| holds(o)).map(|(id, _)| id.clone()).collect();
+        prop_assert_eq!(&ids(&store, &scope), &expected);
+        let mut hits: Vec<_> =
+            store.search(&scope, "words", &Filter::default()).expect("hits").into_iter().map(|h| h.record.id).collect();
+        hits.sort();
+        prop_assert_eq!(&hits, &expected);
+        prop_assert_eq!(store.stats(&scope, 20).expect("stats").current, i64::try_from(expected.len()).expect("small"));
+        for id in model.keys() {
+            let mine = expected.contains(id);
+            prop_assert_eq!(store.get(&scope, id, 20).expect("read").is_some(), mine);
+            let change = Change { purpose: Some("p".into()), ..Change::default() };
+            prop_assert_eq!(store.update(&scope, id, change, 20).is_ok(), mine);
+        }
+        prop_assert_eq!(store.forget(&scope).expect("forgotten"), expected.len());
+        let rest: Vec<String> = model.keys().filter(|id| !expected.contains(id)).cloned().collect();
+        prop_assert_eq!(ids(&store, &all()), rest.clone());
+        for id in &expected {
+            prop_assert_eq!(store.delete(&all(), id), Ok(false));
+        }
+    }
+}
+
+#[test]
+fn any_byte_that_changes_is_seen_or_changes_nothing() {
+    let folder = Folder::new("flips");
+    let path = folder.file();
+    let store = Store::open(Some(&path)).expect("a store");
+    for n in 0..40 {
+        store
+            .insert(&[record(
+                &format!("id{n}"),
+                &["user", "session"],
+                &format!("fact {n}: {}", "text ".repeat(n)),
+            )])
+            .expect("written");
+    }
+    store.purge(false).expect("in the file");
+    let before = store.list(&all(), &Filter::default()).expect("a list");
+    drop(store);
+    let good = fs::read(&path).expect("a file");
+    let (mut refused, mut step) = (0, 0);
+    while step < good.len() {
+        let mut bad = good.clone();
+        bad[step] ^= 1 << (step % 8);
+        for suffix in ["-wal", "-shm"] {
+            let _ = fs::remove_file(format!("{}{suffix}", path.display()));
+        }
+        fs::write(&path, &bad).expect("written");
+        match Store::open(Some(&path)).and_then(|store| store.list(&all(), &Filter::default())) {
+            Ok(list) => assert_eq!(list, before, "byte {step}"),
+            Err(Error::Damaged(_) | Error::Newer(_) | Error::Io(_)) => refused += 1,
+            Err(other) => panic!("byte {step}: {other}"),
+        }
+        step += if step < 200 { 1 } else { 61 };
+    }
+    assert!(refused > 20, "{refused}");
+}
+
+#[test]
+fn what_is_no_store_is_refused_and_left_alone() {
+    let folder = Folder::new("others");
+    let path = folder.file();
+    let texts: [&[u8]; 3] = [b"", b"not a database", b"SQLite format 3\0 and then something else"];
+    for text in texts {
+        fs::write(&path, text).expect("written");
+        assert!(matches!(Store::open(Some(&path)), Err(Error::Damaged(_))), "{text:?}");
+        assert_eq!(fs::read(&path).expect("a file"), text);
+    }
+    fs::remove_file(&path).expect("removed");
+    let other = rusqlite::Connection::open(&path).expect("a database");
+    other.execute_batch("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)").expect("written");
+    drop(other);
+    let theirs = fs::read(&path).expect("a file");
+    assert!(matches!(Store::open(Some(&path)), Err(Error::Damaged(_))));
+    assert_eq!(fs::read(&path).expect("a file"), theirs);
+    assert!(matches!(Store::open(Some(Path::new("/no/such/folder/memory.db"))), Err(Error::Io(_))));
+}
+
+#[test]
+fn a_file_cut_short_is_refused() {
+    let folder = Folder::new("cut");
+    let path = folder.file();
+    let store = Store::open(Some(&path)).expect("a store");
+    for n in 0..200 {
+        store.insert(&[record(&format!("id{n}"), &["user"], &"words ".repeat(50))]).expect("written");
+    }
+    store.purge(false).expect("in the file");
+    drop(store);
+    let good = fs::read(&path).expect("a file");
+    for keep in [1, 50, 100, 4095, 4096, 8192, good.len() / 2, good.len() - 4096, good.len() - 1] {
+        for suffix in ["-wal", "-shm"] {
+            let _ = fs::remove_file(format!("{}{suffix}", path.display()));
+        }
+        fs::write(&path, &good[..keep]).expect("written");
+        assert!(matches!(Store::open(Some(&path)), Err(Error::Damaged(_) | Error::Io(_))), "{keep}");
+    }
+}
+
+#[test]
+fn a_later_schema_is_refused() {
+    let folder = Folder::new("later");
+    drop(Store::open(Some(&folder.file())).expect("a store"));
+    let raw = rusqlite::Connection::open(folder.file()).expect("a database");
+    raw.pragma_update(None, "user_version", 99).expect("written");
+    drop(raw);
+    assert_eq!(Store::open(Some(&folder.file())).map(drop), Err(Error::Newer(99)));
+}
+
+#[test]
+fn a_failed_write_changes_nothing() {
+    let store = Store::open(None).expect("a store");
+    store.insert(&[record("one", &["u"], "first")]).expect("written");
+    assert_eq!(store.insert(&[record("two", &["u"], "x"), record("one", &["u"], "x")]), Err(Error::Exists));
+    assert_eq!(ids(&store, &all()), ["one"]);
+    let new = store.supersede(
+        &scope(&["u"], false),
+        "one",
+        Record { valid_from: 30, ..record("new", &["x"], "second") },
+        20,
+    );
+    assert_eq!(new.expect("written").namespace, key(&["u"]));
+    assert_eq!(
+        store.supersede(&scope(&["u"], false), "one", record("newer", &["u"], "third"), 20),
+        Err(Error::Superseded)
+    );
+    let at = |at| {
+        let found = store.list(&all(), &Filter { at: Some(at), ..Filter::default() }).expect("a list");
+        found.into_iter().map(|r| r.id).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (at(9), at(10), at(29), at(30)),
+        (vec![], vec!["one".into()], vec!["one".into()], vec!["new".into()])
+    );
+}
