@@ -128,6 +128,9 @@ impl<'t> Sieve<'t> {
         let blank = text.trim_ascii().is_empty();
         let indented = text.first().is_some_and(|b| matches!(b, b' ' | b'\t'));
         line.kind = signs::kind(text.trim_ascii_end());
+        if sign == Some(Tier::Outcome) {
+            line.kind ^= signs::exit_code(text);
+        }
         let mut tier = match sign {
             Some(tier) => tier,
             None if blank => Tier::Blank,
@@ -214,11 +217,16 @@ pub(crate) struct Sorted<'t> {
 }
 
 impl<'t> Sorted<'t> {
-    /// The lines by what they matter: tier after tier, from both ends of each.
+    /// The lines by what they matter: tier after tier, from both ends of each, the last lines from the end.
     pub(crate) fn ranked(&self) -> impl Iterator<Item = (Tier, &Line<'t>)> {
         Tier::ALL.into_iter().zip(&self.tiers).flat_map(|(tier, lines)| {
             let n = lines.len();
-            (0..n).map(move |i| (tier, if i % 2 == 0 { &lines[i / 2] } else { &lines[n - 1 - i / 2] }))
+            let place = move |i| match tier {
+                Tier::Last => n - 1 - i,
+                _ if i % 2 == 0 => i / 2,
+                _ => n - 1 - i / 2,
+            };
+            (0..n).map(move |i| (tier, &lines[place(i)]))
         })
     }
 }

@@ -323,6 +323,21 @@ fn tells_number(line: &[u8], start: usize, end: usize) -> bool {
     line[start..end].ends_with(b":") || total || near.iter().any(u8::is_ascii_digit)
 }
 
+/// The exit code that a line tells, 0 where it tells none: the one number in which lines that are alike differ for good.
+pub(crate) fn exit_code(line: &[u8]) -> u64 {
+    let codes = (0..line.len()).filter_map(|at| {
+        let here = &line[at..];
+        let is =
+            |word: &&str| here.get(..word.len()).is_some_and(|w| w.eq_ignore_ascii_case(word.as_bytes()));
+        let word = ["exit", "return"].iter().find(|word| is(word)).filter(|_| begins_word(line, at))?;
+        let near = &here[word.len()..here.len().min(word.len() + 24)];
+        let digits = near[near.iter().position(u8::is_ascii_digit)?..].iter();
+        let digits = digits.take_while(|b| b.is_ascii_digit()).take(9);
+        Some(digits.fold(0, |n, b| n * 10 + u64::from(b - b'0')))
+    });
+    codes.max().unwrap_or(0)
+}
+
 /// What a line looks like but for its numbers: lines of one kind have one key. From its first digit on, a word is a
 /// number. Where numbers begin and end is told by masks of 64 bytes, what is between them is mixed by eight.
 pub(crate) fn kind(line: &[u8]) -> u64 {

@@ -305,6 +305,22 @@ fn what_was_asked_for() {
 
 /// A comma in every line makes no table of a log.
 #[test]
+fn an_exit_code_among_others() {
+    let jobs: String =
+        (0..600).map(|i| format!("job {i} exit code {}\n", if i == 300 { 137 } else { 0 })).collect();
+    let (text, _) = run(Trim::Lines, 200, &format!("{jobs}done\n"));
+    assert!(text.contains("job 300 exit code 137"), "{text}");
+}
+
+#[test]
+fn the_last_line_before_the_ones_before_it() {
+    let log: String = (0..50).map(|i| format!("INFO tail {i}\n")).collect();
+    let (text, _) =
+        run(Trim::Lines, 40, &format!("{log}FINAL summary: 3 failed, 2 passed\nexited with code 137\n"));
+    assert!(text.ends_with("FINAL summary: 3 failed, 2 passed\nexited with code 137\n"), "{text}");
+}
+
+#[test]
 fn logs_are_no_tables() {
     let log: String = (0..400).map(|i| format!("2015-10-18 18:01:{i},978 INFO [main] did {i}\n")).collect();
     let (kept, loss) = run(Trim::Auto, 100, &log);
