@@ -14,7 +14,7 @@ const LONG_SETS: usize = 1 << 16;
 const LINES: usize = 1 << 10;
 
 /// Caches of a vocabulary that stay when nobody counts.
-const KEPT: usize = 64;
+const KEPT: usize = 16;
 
 /// The tables.
 pub(crate) struct Cache {
