@@ -1505,7 +1505,7 @@ fn is_code(value: &[u8], quoted: bool) -> bool {
     let member = memchr::memchr(b'.', value).is_some_and(|i| {
         i > 0 && value.iter().all(|&b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'[' | b']'))
     });
-    let arrow = memchr::memmem::find(value, b"->").is_some() || memchr::memmem::find(value, b"::").is_some();
+    let arrow = value.windows(2).any(|w| w == b"->" || w == b"::");
     let star = matches!(
         value.first(),
         Some(b'{' | b'[' | b'(' | b'*' | b'&' | b'<' | b'|' | b'!' | b',' | b';' | b')' | b']' | b'}')

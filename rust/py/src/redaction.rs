@@ -1,5 +1,6 @@
 //! What Python sees of a result: `Redaction`, `Finding`, `Rule`. None of them ever holds a value that was found.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use ctxproto_redact::Finding as Found;
@@ -66,24 +67,45 @@ impl Names {
 }
 
 /// One place where something was found, without its value.
-#[pyclass(frozen, get_all, module = "ctxproto")]
+#[pyclass(frozen, module = "ctxproto")]
 pub(crate) struct Finding {
     /// Id of the rule that found it.
+    #[pyo3(get)]
     rule: Py<PyString>,
     /// What its placeholder shows.
+    #[pyo3(get)]
     label: Py<PyString>,
     /// Where it begins in the text that was given: characters for str, bytes for bytes.
+    #[pyo3(get)]
     start: usize,
     /// Where it ends, exclusive, in the same unit.
+    #[pyo3(get)]
     end: usize,
     /// The line it begins in, from 1.
+    #[pyo3(get)]
     line: usize,
     /// The column it begins in, from 1, in characters.
+    #[pyo3(get)]
     column: usize,
     /// Where it stands in a JSON document, such as `messages[2].content`, or None.
+    #[pyo3(get)]
     key_path: Option<String>,
-    /// A keyed HMAC of the value, 16 hex digits: equal for equal values under one key.
-    fingerprint: String,
+    fingerprint: Fingerprint,
+}
+
+/// A keyed HMAC, written out when somebody asks; or what a caller gave in its place.
+enum Fingerprint {
+    Digest([u8; 8]),
+    Given(String),
+}
+
+impl Fingerprint {
+    fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Digest(digest) => Cow::Owned(hex(digest)),
+            Self::Given(text) => Cow::Borrowed(text),
+        }
+    }
 }
 
 type Fields<'a, 'py> = (
@@ -108,7 +130,7 @@ impl Finding {
             line: found.line,
             column: found.column,
             key_path: found.key_path.clone(),
-            fingerprint: hex(&found.fingerprint),
+            fingerprint: Fingerprint::Digest(found.fingerprint),
         }
     }
 
@@ -122,7 +144,7 @@ impl Finding {
             *line,
             *column,
             key_path.as_deref(),
-            fingerprint.as_str(),
+            &fingerprint.text(),
         );
         fields.into_pyobject(py)
     }
@@ -171,12 +193,21 @@ impl Finding {
             line: line.map_or(Ok(1), |value| number("line", value))?,
             column: column.map_or(Ok(1), |value| number("column", value))?,
             key_path: key_path.map(|value| text("key_path", value)).transpose()?,
-            fingerprint: fingerprint.map_or(Ok(String::new()), |value| text("fingerprint", value))?,
+            fingerprint: Fingerprint::Given(
+                fingerprint.map_or(Ok(String::new()), |value| text("fingerprint", value))?,
+            ),
         })
     }
 
+    /// A keyed HMAC of the value, 16 hex digits: equal for equal values under one key.
+    #[getter]
+    fn fingerprint(&self) -> Cow<'_, str> {
+        self.fingerprint.text()
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let Self { start, end, line, column, fingerprint, .. } = self;
+        let Self { start, end, line, column, .. } = self;
+        let fingerprint = self.fingerprint.text();
         let (rule, label) = (self.rule.bind(py).repr()?, self.label.bind(py).repr()?);
         let key_path = self.key_path.as_deref().into_pyobject(py)?.repr()?;
         Ok(format!(
