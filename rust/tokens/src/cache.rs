@@ -1,5 +1,6 @@
 //! Counts of pieces seen before, a table for each call that runs.
 
+use std::hint;
 use std::sync::Mutex;
 
 use crate::key::{Key, LONGEST, Set};
@@ -15,6 +16,9 @@ const LINES: usize = 1 << 10;
 
 /// Caches of a vocabulary that stay when nobody counts.
 const KEPT: usize = 16;
+
+/// How often the lock on them is tried: it is held for some nanoseconds.
+const TRIES: usize = 1000;
 
 /// The tables.
 pub(crate) struct Cache {
@@ -114,11 +118,17 @@ fn hash(bytes: &[u8]) -> usize {
 /// there are as many as calls ran at once, and at most [`KEPT`] of them stay.
 pub(crate) fn with<T>(vocabulary: usize, f: impl FnOnce(&mut Cache) -> T) -> T {
     static CACHES: [Mutex<Vec<Cache>>; 4] = [const { Mutex::new(vec![]) }; 4];
-    // Only tried: a process forked while another thread held the lock would wait for ever.
-    let kept = CACHES[vocabulary].try_lock().ok().and_then(|mut caches| caches.pop());
+    // Held for a moment only. Not waited for: a process forked while another thread held it would wait for ever.
+    let caches = || {
+        (0..TRIES).find_map(|_| {
+            hint::spin_loop();
+            CACHES[vocabulary].try_lock().ok()
+        })
+    };
+    let kept = caches().and_then(|mut caches| caches.pop());
     let mut cache = kept.unwrap_or_else(Cache::new);
     let result = f(&mut cache);
-    if let Ok(mut caches) = CACHES[vocabulary].try_lock()
+    if let Some(mut caches) = caches()
         && caches.len() < KEPT
     {
         caches.push(cache);
