@@ -68,7 +68,7 @@ bench: $(BUILT) ## Measure against other tools and write the table in README.md
 	$(BIN)/python benches/run.py
 	$(BIN)/python benches/needles.py
 	$(BIN)/python benches/envelope.py
-	$(BIN)/python benches/tokens.py
+	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/tokens.py
 
 .PHONY: build
 build: $(BUILT) ## Build the package into .venv

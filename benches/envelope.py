@@ -11,16 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-import statistics
 import sys
-import time
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
 from ctxproto import ToolResultEnvelope
 
-from tokens import CORPORA, o200k_ranks, tiktoken_of
+from tokens import CORPORA, microseconds, o200k_ranks, tiktoken_of
 
 BUDGET = 1500
 SIZE = 80_000
@@ -53,17 +50,6 @@ class Plain:
 
     def message(self) -> dict[str, Any]:
         return {"role": "tool", "tool_call_id": self.call, "content": self.text}
-
-
-def microseconds(work: Callable[[], Any], rounds: int) -> float:
-    """The median of `rounds`, after one that is not counted."""
-    work()
-    taken = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken) * 1e6
 
 
 def main() -> int:

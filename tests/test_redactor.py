@@ -406,8 +406,9 @@ class TestVault:
             with pytest.raises(TypeError):
                 copying(Vault())
 
-    @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=6, max_size=12).filter(lambda s: s.strip() == s))
-    @example('a"b\\cX')
+    # It begins as nothing in the JSON around it does.
+    @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=6, max_size=12).map(lambda s: f"v{s}v"))
+    @example('va"b\\cX')
     def test_across_levels_of_json(self, value: str) -> None:
         """A model copies a placeholder from text into arguments, or out of a document into text."""
         vault = Vault()
@@ -419,7 +420,6 @@ class TestVault:
         for levels in (0, 1, 2):
             hidden = redactor.redact(within(value, levels)).text
             found = re.search(r"\[V:V[0-9a-f]{16}\]", hidden)
-            assume(found)  # a value may look like the JSON around it
             assert found
             for target in (0, 1, 2):
                 restored = vault.restore(within(found[0], target))

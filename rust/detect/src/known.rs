@@ -89,8 +89,7 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
         forms.push(each(&once, |b| (b == b'/').then_some("\\/")));
         forms.push(once);
     }
-    // In single quotes, as `repr()` writes a str or bytes that has double ones.
-    forms.push(each(&json(value, false, false), |b| (b == b'\'').then_some("\\'")));
+    // In single quotes, as `repr()` writes a str that has both kinds.
     forms.push(each(value, |b| match b {
         b'\\' => Some("\\\\"),
         b'\'' => Some("\\'"),
@@ -164,7 +163,9 @@ fn json(value: &[u8], ascii: bool, upper: bool) -> Vec<u8> {
                 '\n' => out.extend(b"\\n"),
                 '\r' => out.extend(b"\\r"),
                 '\t' => out.extend(b"\\t"),
-                _ if c < ' ' || ascii && !c.is_ascii() => {
+                '\u{8}' => out.extend(b"\\b"),
+                '\u{c}' => out.extend(b"\\f"),
+                _ if c < ' ' || ascii && c > '~' => {
                     for &unit in c.encode_utf16(&mut [0; 2]).iter() {
                         let escape = if upper { format!("\\u{unit:04X}") } else { format!("\\u{unit:04x}") };
                         out.extend(escape.into_bytes());

@@ -50,7 +50,7 @@ impl Vault {
         let strings = if is_plain(value) { 0 } else { strings };
         let id = match strings {
             0 => self.names.of(value),
-            _ => self.names.of(&[value, b"\0", &[strings as u8]].concat()),
+            _ => self.names.of(&Zeroizing::new([value, b"\0", &[strings as u8]].concat())),
         };
         let keep = || Value { text: Zeroizing::new(value.to_vec()), strings };
         self.values().entry(id).or_insert_with(keep);

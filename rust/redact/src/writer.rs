@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ctxproto_detect::Match;
-use ctxproto_text::{JsonPath, Position};
+use ctxproto_text::{JsonPath, Position, depends_on_place};
 
 use crate::redactor::{Finding, Format, Redactor};
 
@@ -108,13 +108,7 @@ fn clean(redactor: &Redactor, path: String) -> String {
 
 /// Whether what becomes of a match may depend on where in a JSON document it stands.
 pub(crate) fn needs_place(text: &[u8], m: &Match) -> bool {
-    let escape = |at: usize| text[at.saturating_sub(5)..at].contains(&b'\\');
-    let value = &text[m.start..m.end];
-    is_number(value)
-        || value.iter().any(|b| b"\"\\{}[]".contains(b))
-        || b" \t\r\n,:".contains(&value[0])
-        || escape(m.start)
-        || escape(m.end)
+    is_number(&text[m.start..m.end]) || depends_on_place(text, m.start, m.end)
 }
 
 /// Whether a value may be a number of JSON.

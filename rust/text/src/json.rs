@@ -152,14 +152,17 @@ pub struct JsonPath {
     nest: Nest,
 }
 
-/// The part of `text[start..end]` that may be a number or a word: all of it where there is nothing else.
-fn bare_value(text: &[u8], start: usize, end: usize) -> Range<usize> {
-    let value = &text[start..end];
-    if !value.iter().any(|b| b"\"\\{}[]".contains(b)) && !b" \t\r\n,:".contains(&value[0]) {
-        return start..end;
-    }
-    let len = value.iter().position(|b| b" \t\r\n\"\\{}[],:".contains(b)).unwrap_or(value.len());
-    start..start + len
+/// Whether it depends on the place in a document what of `text[start..end]` can be replaced without harm: few values
+/// hold what only documents are made of, or begin or end near a backslash.
+pub fn depends_on_place(text: &[u8], start: usize, end: usize) -> bool {
+    let near = |at: usize| text[at.saturating_sub(5)..at].contains(&b'\\');
+    goes_beyond(&text[start..end]) || near(start) || near(end)
+}
+
+/// Whether a value holds more than a number or a word does.
+fn goes_beyond(value: &[u8]) -> bool {
+    value.iter().any(|b| b"\"\\{}[]".contains(b))
+        || value.first().is_some_and(|b| b" \t\r\n,:".contains(b))
 }
 
 impl Default for JsonPath {
@@ -275,16 +278,16 @@ impl JsonPath {
     /// The part of `text[start..end]` that can be replaced without harm to the document: it ends where the string or
     /// the number does that it begins in, and cuts no escape. The place is that of `start`.
     pub fn within(&self, text: &[u8], start: usize, end: usize) -> Range<usize> {
-        if self.bare().is_some() {
-            return bare_value(text, start, end);
-        }
-        let depth = self.nest.depth;
-        // Few values have a quote, or begin or end near a backslash.
-        let near = |at: usize| text[at.saturating_sub(5)..at].contains(&b'\\');
-        let plain = memchr::memchr(b'"', &text[start..end]).is_none() && !near(start) && !near(end);
-        if plain || !matches!(self.state, State::Text { .. }) {
+        if !depends_on_place(text, start, end) {
             return start..end;
         }
+        if self.bare().is_some() {
+            let value = &text[start..end];
+            let stop = value.iter().position(|b| b" \t\r\n\"\\{}[],:".contains(b));
+            return start..stop.filter(|_| goes_beyond(value)).map_or(end, |len| start + len);
+        }
+        let State::Text { .. } = self.state else { return start..end };
+        let depth = self.nest.depth;
         let (mut from, mut to) = (start, end);
         while from < to && cuts_escape(&text[..from], depth) {
             from += 1;

@@ -3,5 +3,5 @@
 mod json;
 mod position;
 
-pub use json::JsonPath;
+pub use json::{JsonPath, depends_on_place};
 pub use position::Position;
