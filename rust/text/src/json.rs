@@ -161,8 +161,7 @@ pub fn depends_on_place(text: &[u8], start: usize, end: usize) -> bool {
 
 /// Whether a value holds more than a number or a word does.
 fn goes_beyond(value: &[u8]) -> bool {
-    value.iter().any(|b| b"\"\\{}[]".contains(b))
-        || value.first().is_some_and(|b| b" \t\r\n,:".contains(b))
+    value.iter().any(|b| b"\"\\{}[]".contains(b)) || value.first().is_some_and(|b| b" \t\r\n,:".contains(b))
 }
 
 impl Default for JsonPath {
