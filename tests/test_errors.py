@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 REDACTOR = Redactor()
 GATE = ctxproto.MemoryContextGate()
 STORE = ctxproto.MemoryStore(":memory:")
+ARTIFACTS = ctxproto.InMemoryArtifactStore()
+TASK = ctxproto.TaskStateEnvelope("task", artifact_store=ARTIFACTS)
 ANYTHING: Any = object()
 
 
@@ -151,8 +153,21 @@ def quiet(call: Callable[..., Any], *args: Any, **options: Any) -> None:
     """Nothing is there, and that is no wonder."""
     try:
         call(*args, **options)
-    except ctxproto.MemoryIdError:
+    except (ctxproto.MemoryIdError, ctxproto.ArtifactError):
         return
+
+
+def fits(call: Callable[..., Any], *args: Any, **options: Any) -> None:
+    """Versions that are none of the task's are no mistake of the caller."""
+    try:
+        call(*args, **options)
+    except ctxproto.SchemaVersionError:
+        return
+
+
+def no_directory(path: Any) -> bool:
+    """Whether nothing is made at such a place."""
+    return names_nothing(path) and not isinstance(path, Path)
 
 
 # Every public parameter: how it is given, and what its errors call it.
@@ -307,6 +322,36 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "export.namespace": (lambda x: list(STORE.export(x)), "namespace"),
     "import_lines.lines": (lambda x: STORE.import_lines(x, "a"), "lines"),
     "import_lines.namespace": (lambda x: STORE.import_lines([], x), "namespace"),
+    "ArtifactStore.redactor": (lambda x: ctxproto.InMemoryArtifactStore(redactor=x), "redactor"),
+    "FileArtifactStore.directory": (
+        lambda x: ctxproto.FileArtifactStore(x if no_directory(x) else ANYTHING),
+        "directory",
+    ),
+    "FsspecArtifactStore.url": (lambda x: ctxproto.FsspecArtifactStore(x if no_directory(x) else ANYTHING), "url"),
+    "artifacts.put.value": (lambda x: ARTIFACTS.put(x), "an artifact"),
+    "artifacts.put_stream.pieces": (lambda x: ARTIFACTS.put_stream(x), "piece"),
+    "artifacts.put_stream.kind": (lambda x: ARTIFACTS.put_stream([], kind=x), "kind"),
+    "artifacts.save.key": (lambda x: ARTIFACTS.save(x, 1), "pointer"),
+    "artifacts.read.pointer": (lambda x: quiet(ARTIFACTS.read, x), "pointer"),
+    "artifacts.open.pointer": (lambda x: quiet(ARTIFACTS.open, x), "pointer"),
+    "artifacts.delete.pointer": (lambda x: ARTIFACTS.delete(x), "pointer"),
+    "TaskState.task_id": (ctxproto.TaskStateEnvelope, "task_id"),
+    "TaskState.parent_task_id": (lambda x: ctxproto.TaskStateEnvelope("t", x), "parent_task_id"),
+    "TaskState.artifact_store": (lambda x: ctxproto.TaskStateEnvelope("t", artifact_store=x), "artifact_store"),
+    "TaskState.redactor": (lambda x: ctxproto.TaskStateEnvelope("t", redactor=x), "redactor"),
+    "add_artifact.artifact_type": (lambda x: TASK.add_artifact(x, "p", "s", 1), "artifact_type"),
+    "add_artifact.pointer": (lambda x: TASK.add_artifact("k", x, "s", 1), "pointer"),
+    "add_artifact.summary": (lambda x: TASK.add_artifact("k", "p", x, 1), "summary"),
+    "add_artifact.size_bytes": (lambda x: TASK.add_artifact("k", "p", "s", x), "size_bytes"),
+    "add_artifact.schema_keys": (lambda x: TASK.add_artifact("k", "p", "s", 1, x), "schema_keys"),
+    "store_artifact.artifact_type": (lambda x: TASK.store_artifact(x, 1, "s"), "artifact_type"),
+    "store_artifact.summary": (lambda x: TASK.store_artifact("k", 1, x), "summary"),
+    "declare_fields.field_names": (lambda x: TASK.declare_fields(x), "field_names"),
+    "declare_fields.missing": (lambda x: TASK.declare_fields([], missing=x), "missing"),
+    "declare_fields.version": (lambda x: fits(TASK.declare_fields, [], version=x), "known"),
+    "declare_fields.unredacted": (lambda x: TASK.declare_fields([], unredacted=x), "unredacted"),
+    "check_version.known": (lambda x: fits(TASK.check_version, x), "known"),
+    "from_dict.data": (lambda x: ctxproto.TaskStateEnvelope.from_dict(x), "data"),
     "get_namespace_prefix.user_id": (GATE.get_namespace_prefix, "user_id"),
     "get_namespace_prefix.session_id": (lambda x: GATE.get_namespace_prefix("u", x), "session_id"),
 }

@@ -7,6 +7,7 @@ False
 
 from ctxproto import _core
 from ctxproto.errors import (
+    ArtifactError,
     BudgetError,
     ConfigError,
     ConfigTypeError,
@@ -15,10 +16,13 @@ from ctxproto.errors import (
     InputTypeError,
     InternalError,
     MemoryIdError,
+    MissingFieldError,
     RoutingError,
     RuleError,
+    SchemaVersionError,
     StoreError,
     StreamError,
+    TaskIdError,
     VersionError,
 )
 
@@ -33,6 +37,9 @@ from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
 from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
 from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.memory.store import MemoryHit, MemoryRecord, MemoryStore
+from ctxproto.tasks.files import FileArtifactStore, FsspecArtifactStore
+from ctxproto.tasks.state import ArtifactRef, DeclaredFields, TaskStateEnvelope
+from ctxproto.tasks.stores import ArtifactStore, ArtifactUri, InMemoryArtifactStore
 from ctxproto.tokens import MessageCount, Tokenizer
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
@@ -42,12 +49,20 @@ from ctxproto.tools.trim import Loss, Replaced, Trimmed, Trimmer, trim
 
 __all__ = [
     "Allow",
+    "ArtifactError",
+    "ArtifactRef",
+    "ArtifactStore",
+    "ArtifactUri",
     "BudgetError",
     "ConfigError",
     "ConfigTypeError",
     "CtxprotoError",
+    "DeclaredFields",
     "Delivery",
+    "FileArtifactStore",
     "Finding",
+    "FsspecArtifactStore",
+    "InMemoryArtifactStore",
     "InputError",
     "InputTypeError",
     "InternalError",
@@ -60,6 +75,7 @@ __all__ = [
     "MemoryRecord",
     "MemoryStore",
     "MessageCount",
+    "MissingFieldError",
     "Namespace",
     "Redaction",
     "Redactor",
@@ -67,10 +83,13 @@ __all__ = [
     "RoutingError",
     "Rule",
     "RuleError",
+    "SchemaVersionError",
     "Scope",
     "StoreError",
     "Stream",
     "StreamError",
+    "TaskIdError",
+    "TaskStateEnvelope",
     "Tokenizer",
     "ToolCallRequest",
     "ToolCallRouter",

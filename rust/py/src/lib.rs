@@ -5,6 +5,7 @@ mod batch;
 mod enter;
 mod errors;
 mod json;
+mod lookup;
 mod memory;
 mod redaction;
 mod redactor;
@@ -31,6 +32,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::batch::{BatchProgress, FileReport, read_text, run_batch, run_filter};
+    #[pymodule_export]
+    use crate::lookup::Lookup;
     #[pymodule_export]
     use crate::memory::Records;
     #[pymodule_export]

@@ -40,6 +40,7 @@ mod fields;
 mod fit;
 mod json;
 mod lines;
+mod lookup;
 mod loss;
 mod nested;
 #[cfg(test)]
@@ -59,6 +60,7 @@ pub use count::Count;
 pub use error::TrimError;
 pub use fields::Fields;
 pub use lines::Patterns;
+pub use lookup::{Found, Lookup};
 pub use loss::{Loss, Size, Tokens, Units};
 pub use plan::{Plan, Replaced, Trimmed};
 pub use strategy::Strategy;
