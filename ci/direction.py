@@ -37,7 +37,7 @@ CRATES = {
 PYTHON_CRATE = "ctxproto-py"
 
 # From the bottom up: a part imports from parts before it, and from itself.
-LAYERS = ["_core", "errors", "arguments", "tokens", "tools", "memory", "tasks", "config", "cli"]
+LAYERS = ["_core", "errors", "arguments", "tokens", "tools", "memory", "tasks", "audit", "config", "cli"]
 PACKAGE = Path("python/ctxproto")
 
 

@@ -6,6 +6,8 @@ False
 """
 
 from ctxproto import _core
+from ctxproto.audit.log import AuditLog, AuditProblem, AuditVerdict, verify_audit_log
+from ctxproto.audit.records import AuditContext, AuditRecord, AuditSink
 from ctxproto.errors import (
     ArtifactError,
     BudgetError,
@@ -53,6 +55,12 @@ __all__ = [
     "ArtifactRef",
     "ArtifactStore",
     "ArtifactUri",
+    "AuditContext",
+    "AuditLog",
+    "AuditProblem",
+    "AuditRecord",
+    "AuditSink",
+    "AuditVerdict",
     "BudgetError",
     "ConfigError",
     "ConfigTypeError",
@@ -105,4 +113,5 @@ __all__ = [
     "redact",
     "scan",
     "trim",
+    "verify_audit_log",
 ]
