@@ -30,6 +30,7 @@ if _core.__version__ != __version__:
     )
 
 from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
+from ctxproto.budget import BudgetChange, BudgetReport, TokenBudget
 from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
 from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.memory.store import MemoryHit, MemoryRecord, MemoryStore
@@ -42,7 +43,9 @@ from ctxproto.tools.trim import Loss, Replaced, Trimmed, Trimmer, trim
 
 __all__ = [
     "Allow",
+    "BudgetChange",
     "BudgetError",
+    "BudgetReport",
     "ConfigError",
     "ConfigTypeError",
     "CtxprotoError",
@@ -71,6 +74,7 @@ __all__ = [
     "StoreError",
     "Stream",
     "StreamError",
+    "TokenBudget",
     "Tokenizer",
     "ToolCallRequest",
     "ToolCallRouter",
