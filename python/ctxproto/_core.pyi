@@ -56,7 +56,7 @@ class Flusher:
         *,
         stride: int,
         cached: int,
-    ) -> tuple[list[Any], int, int, list[tuple[str, str, list[int], str, int, int]], int | None]: ...
+    ) -> tuple[list[Any], int, int, list[tuple[str, str, tuple[int, ...], str, int, int]], int | None]: ...
 
 @final
 class Trimming:

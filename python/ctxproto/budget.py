@@ -120,7 +120,7 @@ class TokenBudget:
     >>> for change in budget.report.changes:
     ...     print(change.action, change.reason, change.messages, change.tokens_before)
     dropped budget (1,) 85
-    dropped leading (2,) 24
+    dropped leading (2,) 25
     """
 
     __slots__ = ("_allocations", "_core", "_fixed", "_max_tokens", "_priorities", "_report", "_reserve", "_stride")

@@ -7,7 +7,7 @@ use ctxproto_budget::{Kept, Limits, Message, Role, Short, Text as Shortened, Tur
 use ctxproto_trim::Plan;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::messages::{Counter, Parts, REPLY, Reader};
 use crate::redactor::Redactor;
@@ -31,7 +31,7 @@ struct Facts<'py> {
 }
 
 /// What was done to messages: action, reason, indices, category, tokens before, tokens after.
-type Told = (&'static str, &'static str, Vec<usize>, String, usize, usize);
+type Told<'py> = (&'static str, &'static str, Bound<'py, PyTuple>, String, usize, usize);
 
 #[pymethods]
 impl Flusher {
@@ -67,7 +67,7 @@ impl Flusher {
         fixed: usize,
         stride: usize,
         cached: usize,
-    ) -> PyResult<(Bound<'py, PyList>, usize, usize, Vec<Told>, Option<usize>)> {
+    ) -> PyResult<(Bound<'py, PyList>, usize, usize, Vec<Told<'py>>, Option<usize>)> {
         let py = messages.py();
         let (reader, parts, facts) = enter::attached(|| -> PyResult<_> {
             let mut reader = Reader::new();
@@ -95,9 +95,10 @@ impl Flusher {
         let changes = outcome.changes.into_iter().map(|change| {
             let (action, reason) = words(change.what);
             let category = facts[change.at[0]].category.clone();
-            (action, reason, change.at, category, change.before, change.after)
+            Ok((action, reason, PyTuple::new(py, change.at)?, category, change.before, change.after))
         });
-        Ok((kept, outcome.before + fixed, outcome.after + fixed, changes.collect(), first))
+        let changes = changes.collect::<PyResult<_>>()?;
+        Ok((kept, outcome.before + fixed, outcome.after + fixed, changes, first))
     }
 }
 
