@@ -36,6 +36,7 @@ if _core.__version__ != __version__:
     )
 
 from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
+from ctxproto.budget import BudgetChange, BudgetReport, TokenBudget
 from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
 from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.memory.store import MemoryHit, MemoryRecord, MemoryStore
@@ -61,7 +62,9 @@ __all__ = [
     "AuditRecord",
     "AuditSink",
     "AuditVerdict",
+    "BudgetChange",
     "BudgetError",
+    "BudgetReport",
     "ConfigError",
     "ConfigTypeError",
     "CtxprotoError",
@@ -98,6 +101,7 @@ __all__ = [
     "StreamError",
     "TaskIdError",
     "TaskStateEnvelope",
+    "TokenBudget",
     "Tokenizer",
     "ToolCallRequest",
     "ToolCallRouter",

@@ -2,11 +2,13 @@
 //! crates.
 
 mod batch;
+mod budget;
 mod enter;
 mod errors;
 mod json;
 mod lookup;
 mod memory;
+mod messages;
 mod redaction;
 mod redactor;
 mod refusal;
@@ -33,9 +35,13 @@ mod _core {
     #[pymodule_export]
     use crate::batch::{BatchProgress, FileReport, read_text, run_batch, run_filter};
     #[pymodule_export]
+    use crate::budget::Flusher;
+    #[pymodule_export]
     use crate::lookup::Lookup;
     #[pymodule_export]
     use crate::memory::Records;
+    #[pymodule_export]
+    use crate::messages::count_messages;
     #[pymodule_export]
     use crate::redaction::{Finding, Redaction, Rule};
     #[pymodule_export]
