@@ -187,9 +187,7 @@ class TokenBudget:
         tokens = arguments.number("tokens", tokens, 0)
         priority = arguments.number("priority", priority, 0)
         if priority > _LAST:
-            raise ConfigError(
-                f"priority is an int from 0 to {_LAST}, not {priority if priority < 10**9 else 'this one'}"
-            )
+            raise ConfigError(f"priority is an int from 0 to {_LAST}, not {priority if priority < 10**9 else 'this one'}")
         if self._report is not None:
             self._allocations, self._priorities, self._report = {}, dict(CATEGORIES), None
         self._allocations[name] = self._allocations.get(name, 0) + tokens

@@ -60,7 +60,6 @@ _SERVED = re.compile(r"(?:[a-z][a-z-]*\.)+")
 # A fine-tune's name begins with its model's.
 _TUNED = re.compile(r"(?:^|[:/])ft:([^:/]+)")
 
-
 class MessageCount(NamedTuple):
     """Tokens of messages: what their texts have, and what the API is likely to put around them.
 
