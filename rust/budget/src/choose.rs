@@ -66,7 +66,11 @@ pub fn choose(items: &[Item], most: usize, stride: usize) -> Result<Vec<Fate>, u
                 fates[at] = Fate::Shorten(tokens);
                 over -= item.tokens - tokens;
             }
-        } else if stride == 0 && item.tokens > over && item.tokens - over >= item.least && item.least < item.tokens {
+        } else if stride == 0
+            && item.tokens > over
+            && item.tokens - over >= item.least
+            && item.least < item.tokens
+        {
             fates[at] = Fate::Shorten(item.tokens - over);
             over = 0;
         } else {
@@ -120,13 +124,15 @@ mod tests {
     }
 
     fn an_item() -> impl Strategy<Value = Item> {
-        (0usize..40, 0usize..40, 0u8..4, any::<bool>(), any::<bool>()).prop_map(|(a, b, priority, stays, cached)| Item {
-            tokens: a.max(b),
-            least: if a < b { a } else { b.max(a) },
-            priority,
-            stays: stays || priority == 0,
-            cached,
-        })
+        (0usize..40, 0usize..40, 0u8..4, any::<bool>(), any::<bool>()).prop_map(
+            |(a, b, priority, stays, cached)| Item {
+                tokens: a.max(b),
+                least: if a < b { a } else { b.max(a) },
+                priority,
+                stays: stays || priority == 0,
+                cached,
+            },
+        )
     }
 
     fn left(items: &[Item], fates: &[Fate]) -> Vec<usize> {
