@@ -40,8 +40,8 @@ PYTHON_CRATE = "ctxproto-py"
 
 # From the bottom up: a part imports from parts before it, and from itself.
 LAYERS = [
-    *["_core", "errors", "arguments", "tokens", "messages", "tools", "budget", "memory", "tasks", "audit", "protocol"],
-    *["telemetry", "debug", "pytest_plugin", "config", "cli"],
+    *["_core", "errors", "arguments", "tokens", "messages", "tools", "budget", "memory", "tasks", "audit", "assembly"],
+    *["protocol", "async_protocol", "telemetry", "debug", "pytest_plugin", "config", "cli"],
 ]
 PACKAGE = Path("python/ctxproto")
 

@@ -6,6 +6,7 @@ False
 """
 
 from ctxproto import _core
+from ctxproto.async_protocol import AsyncContextProtocol
 from ctxproto.audit.log import AuditLog, AuditProblem, AuditVerdict, verify_audit_log
 from ctxproto.audit.records import AuditContext, AuditRecord, AuditSink
 from ctxproto.errors import (
@@ -40,7 +41,9 @@ from ctxproto.budget import BudgetChange, BudgetReport, TokenBudget
 from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
 from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.memory.store import MemoryHit, MemoryRecord, MemoryStore
+from ctxproto.protocol import ContextProtocol, PreparedContext
 from ctxproto.tasks.files import FileArtifactStore, FsspecArtifactStore
+from ctxproto.tasks.policy import ContextPolicy
 from ctxproto.tasks.state import ArtifactRef, DeclaredFields, TaskStateEnvelope
 from ctxproto.tasks.stores import ArtifactStore, ArtifactUri, InMemoryArtifactStore
 from ctxproto.tokens import MessageCount, Tokenizer
@@ -56,6 +59,7 @@ __all__ = [
     "ArtifactRef",
     "ArtifactStore",
     "ArtifactUri",
+    "AsyncContextProtocol",
     "AuditContext",
     "AuditLog",
     "AuditProblem",
@@ -67,6 +71,8 @@ __all__ = [
     "BudgetReport",
     "ConfigError",
     "ConfigTypeError",
+    "ContextPolicy",
+    "ContextProtocol",
     "CtxprotoError",
     "DeclaredFields",
     "Delivery",
@@ -88,6 +94,7 @@ __all__ = [
     "MessageCount",
     "MissingFieldError",
     "Namespace",
+    "PreparedContext",
     "Redaction",
     "Redactor",
     "Replaced",

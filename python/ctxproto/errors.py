@@ -82,9 +82,11 @@ class ArtifactError(CtxprotoError, OSError):
 
     Attributes:
         artifact_id: The id in the envelope that refers to it, where it was read for one.
+        absent: Whether it is not there, and nothing failed.
     """
 
     artifact_id: str | None = None
+    absent: bool = False
 
 
 class MissingFieldError(CtxprotoError, LookupError):

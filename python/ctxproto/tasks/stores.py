@@ -280,7 +280,9 @@ class _Verified(io.RawIOBase):
 
 def absent(told: str) -> ArtifactError:
     """There is nothing where an artifact was looked for."""
-    return ArtifactError(f"there is no artifact {told}")
+    error = ArtifactError(f"there is no artifact {told}")
+    error.absent = True
+    return error
 
 
 def _damaged(uri: ArtifactUri) -> ArtifactError:
