@@ -38,6 +38,7 @@ if _core.__version__ != __version__:
 
 from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
 from ctxproto.budget import BudgetChange, BudgetReport, TokenBudget
+from ctxproto.debug import ContextDebugKit, Leak
 from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
 from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.memory.store import MemoryHit, MemoryRecord, MemoryStore
@@ -71,6 +72,7 @@ __all__ = [
     "BudgetReport",
     "ConfigError",
     "ConfigTypeError",
+    "ContextDebugKit",
     "ContextPolicy",
     "ContextProtocol",
     "CtxprotoError",
@@ -83,6 +85,7 @@ __all__ = [
     "InputError",
     "InputTypeError",
     "InternalError",
+    "Leak",
     "Loss",
     "MemoryContextGate",
     "MemoryEntry",

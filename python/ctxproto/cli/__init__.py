@@ -29,6 +29,7 @@ _COMMANDS = {
     "count": ("count", "Count the tokens of files or a pipe"),
     "trim": ("trim", "Redact files or a pipe and cut them to a number of tokens"),
     "audit": ("audit", "Check that an audit log is whole and unchanged"),
+    "snapshot": ("snapshot", "Show what a model saw, or what differs between two calls"),
     "rules": ("rules", "List, show, check and test the rules"),
     "config": ("config", "Show the settings and where they come from"),
     "completion": ("completion", "Print a completion script for a shell"),
