@@ -39,7 +39,7 @@ CRATES = {
 PYTHON_CRATE = "ctxproto-py"
 
 # From the bottom up: a part imports from parts before it, and from itself.
-LAYERS = ["_core", "errors", "arguments", "tokens", "tools", "budget", "memory", "config", "cli"]
+LAYERS = ["_core", "errors", "arguments", "tokens", "messages", "tools", "budget", "memory", "config", "cli"]
 PACKAGE = Path("python/ctxproto")
 
 

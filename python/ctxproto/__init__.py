@@ -34,6 +34,8 @@ from ctxproto.budget import BudgetChange, BudgetReport, TokenBudget
 from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
 from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.memory.store import MemoryHit, MemoryRecord, MemoryStore
+from ctxproto.messages.convert import PairingProblem, Repaired, convert, pairing_problems, repair_pairing
+from ctxproto.messages.message import Message
 from ctxproto.tokens import MessageCount, Tokenizer
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
@@ -62,10 +64,13 @@ __all__ = [
     "MemoryQueryResult",
     "MemoryRecord",
     "MemoryStore",
+    "Message",
     "MessageCount",
     "Namespace",
+    "PairingProblem",
     "Redaction",
     "Redactor",
+    "Repaired",
     "Replaced",
     "RoutingError",
     "Rule",
@@ -86,8 +91,11 @@ __all__ = [
     "WriteVerdict",
     "__version__",
     "build_info",
+    "convert",
     "known_values_from_env",
+    "pairing_problems",
     "redact",
+    "repair_pairing",
     "scan",
     "trim",
 ]

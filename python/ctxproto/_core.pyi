@@ -41,6 +41,7 @@ class Counter:
 def count_messages(
     messages: list[Any], tools: list[Any], counter: Encoding | Callable[[str], int]
 ) -> tuple[int, int, bool]: ...
+
 @final
 class Flusher:
     def __new__(
