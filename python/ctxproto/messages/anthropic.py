@@ -22,6 +22,11 @@ _OWN = frozenset(
 )  # fmt: skip
 _FOREIGN = ("thought", "reasoning")
 
+_NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
+# Between an id that was there before, and its number; gone again on the way back.
+_AGAIN = "-ctxproto-"
+_NUMBERED = re.compile(_AGAIN + r"\d+\Z")
+
 
 def from_anthropic(request: object) -> list[Dict]:
     """Reads `{"system": ..., "messages": [...]}`."""
@@ -82,7 +87,10 @@ def _assistant(where: str, message: Dict) -> Dict:
     for block in pieces.parts(where, message.get("content")):
         if block.get("type") == "tool_use":
             call = pieces.a_call(
-                _text(where, block, "id"), _text(where, block, "name"), pieces.written(block.get("input")), len(parts)
+                _NUMBERED.sub("", _text(where, block, "id")),
+                _text(where, block, "name"),
+                pieces.written(block.get("input")),
+                len(parts),
             )
             calls.append({**call, **_marks(block)})
         else:
@@ -102,7 +110,11 @@ def _user(where: str, message: Dict) -> list[Dict]:
             found.append({"role": "user", "content": pieces.content(parts)})
             parts = []
         content = pieces.content([_part(one) for one in pieces.parts(where, block.get("content"))])
-        result: Dict = {"role": "tool", "tool_call_id": _text(where, block, "tool_use_id"), "content": content}
+        result: Dict = {
+            "role": "tool",
+            "tool_call_id": _NUMBERED.sub("", _text(where, block, "tool_use_id")),
+            "content": content,
+        }
         if block.get("is_error"):
             result["is_error"] = True
         found.append({**result, **_marks(block)})
@@ -191,11 +203,11 @@ class _Ids:
         self._now = {}
 
     def of_call(self, old: str) -> str:
-        base = new = re.sub(r"[^a-zA-Z0-9_-]", "_", old) or "call"
+        base = new = _NOT_IN_IDS.sub("_", old) or "call"
         count = 1
         while new in self._used:
             count += 1
-            new = f"{base}_{count}"
+            new = f"{base}{_AGAIN}{count}"
         self._used.add(new)
         self._now.setdefault(old, []).append(new)
         return new
@@ -205,4 +217,4 @@ class _Ids:
             if turn.get(old):
                 return turn[old].pop(0)
         # A result of no call, or a second one: what is wrong stays wrong, and is for the validator to tell.
-        return re.sub(r"[^a-zA-Z0-9_-]", "_", old) or "call"
+        return _NOT_IN_IDS.sub("_", old) or "call"

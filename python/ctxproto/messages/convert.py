@@ -67,8 +67,8 @@ def convert(messages: object, source: Format, target: Format) -> Any:  # noqa: A
     `messages`, "gemini" one of `system_instruction` and `contents`, which hold all instructions, wherever they stood.
     "native" is OpenAI's chat form with more in it than that API takes, so that the way back loses nothing: thinking
     with its signatures (parts of type "thinking", "redacted_thinking", "thought", "reasoning"), failed results
-    (`is_error`), item ids and statuses (`item`), cache marks. What one provider's model thought is left out for the others.
-    A content that is one plain text is a str in "native".
+    (`is_error`), item ids and statuses (`item`), cache marks. What one provider's model thought is left out for the
+    others. A content that is one plain text is a str in "native", and arguments are equal as JSON.
 
     Raises:
         InputError: The target has no form for a part, or a role is unknown.
