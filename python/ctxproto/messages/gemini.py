@@ -49,11 +49,10 @@ def to_gemini(messages: list[Dict]) -> Dict:
             case "assistant":
                 calls = pieces.calls_of(where, message)
                 parts = _said(where, message, names)
-                # The turn of calls follows one of the user.
-                if calls and contents and contents[-1]["role"] == "model":
-                    contents[-1]["parts"] += parts
-                else:
-                    contents.append({"role": "model", "parts": parts or [{"text": ""}]})
+                # The turn of calls follows one of the user: what the model said before is part of it.
+                while calls and contents and contents[-1]["role"] == "model":
+                    parts = contents.pop()["parts"] + parts
+                contents.append({"role": "model", "parts": parts or [{"text": ""}]})
             case "tool":
                 response = _response(where, message, names)
                 if contents and contents[-1]["role"] == "user" and "function_response" in contents[-1]["parts"][-1]:

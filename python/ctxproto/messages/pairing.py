@@ -90,7 +90,9 @@ def in_anthropic(request: Dict, *, pending: bool) -> Iterator[PairingProblem]:
                 waiting.remove(use)
             else:
                 yield PairingProblem(at, "orphan", _ANTHROPIC_ORPHAN.format(use))
-        if waiting:
+        # Where nothing but results came after the calls, the others may still come.
+        open_end = pending and number == len(turns) - 1 and len(results) == len(blocks)
+        if waiting and not open_end:
             yield PairingProblem(at - 1, "unanswered", _ANTHROPIC_UNANSWERED.format(", ".join(waiting)))
         if results and blocks[: len(results)] != results:
             yield PairingProblem(at, "order", "tool_result blocks must come before any other content of their message")
@@ -114,6 +116,8 @@ def in_gemini(request: Dict, *, pending: bool) -> Iterator[PairingProblem]:
         responses = [part["function_response"] for part in parts if "function_response" in part]
         if responses and not calls:
             yield PairingProblem(at, "orphan", _GEMINI_AFTER_CALL)
+        elif pending and at == len(contents) - 1 and 0 < len(responses) == len(parts) < len(calls):
+            pass  # The others may still come.
         elif len(responses) != len(calls):
             rule = "unanswered" if len(responses) < len(calls) else "orphan"
             yield PairingProblem(at, rule, _GEMINI_COUNT)

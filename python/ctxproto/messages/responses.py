@@ -162,7 +162,8 @@ def _to_parts(where: str, message: Dict, text: str) -> list[Dict]:
 
 def _to_part(where: str, part: Dict, text: str) -> list[Dict]:
     if (url := pieces.image_url(part)) is not None:
-        return [{"type": "input_image", "image_url": url, **_rest(part, "type", "image_url")}]
+        detail = part["image_url"].get("detail", "auto")
+        return [{"type": "input_image", "image_url": url, "detail": detail}]
     match part.get("type"):
         case "text":
             return [{**_rest(part, "thought_signature", "cache_control"), "type": text}]
@@ -177,7 +178,10 @@ def _from_part(part: Dict) -> Dict:
     if part.get("type") in _TEXTS:
         return {**part, "type": "text"}
     if part.get("type") == "input_image" and isinstance(part.get("image_url"), str):
-        return pieces.image(part["image_url"], _rest(part, "type", "image_url"))
+        image = pieces.image(part["image_url"])
+        if (detail := part.get("detail", "auto")) != "auto":
+            image["image_url"]["detail"] = detail
+        return image
     return part
 
 
