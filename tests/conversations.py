@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     import random
 
+    from ctxproto.messages.convert import Format
+
 Chat = list[dict[str, Any]]
-FORMATS = ("openai", "responses", "anthropic", "gemini")
+FORMATS: tuple[Format, ...] = ("openai", "responses", "anthropic", "gemini")
 
 
 def real_runs() -> list[Chat]:

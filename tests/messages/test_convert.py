@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
+from types import GenericAlias
 from typing import Any
 
 import pytest
@@ -206,7 +207,7 @@ def test_what_has_no_form_is_named(name: Any) -> None:
 
 def test_thoughts_stay_with_their_provider() -> None:
     for other in ("gemini", "responses", "openai"):
-        assert "signature" not in json.dumps(convert(ANTHROPIC, "anthropic", other))  # type: ignore[arg-type]
+        assert "signature" not in json.dumps(convert(ANTHROPIC, "anthropic", other))
     assert "Two calls" not in json.dumps(convert(RESPONSES, "responses", "anthropic"))
     gemini = {**GEMINI, "contents": GEMINI["contents"][:-1]}
     assert "c2ln" not in json.dumps(convert(gemini, "gemini", "anthropic"))
@@ -219,14 +220,17 @@ def test_sdk_types_accept_what_comes_out() -> None:
     openai = pytest.importorskip("openai.types.chat", reason="openai is not installed")
     responses = pytest.importorskip("openai.types.responses", reason="openai is not installed")
     genai = pytest.importorskip("google.genai.types", reason="google-genai is not installed")
-    chat_type = pydantic.TypeAdapter(list[openai.ChatCompletionMessageParam])
-    items_type = pydantic.TypeAdapter(list[responses.ResponseInputItemParam])
-    turns_type = pydantic.TypeAdapter(list[anthropic.MessageParam])
-    contents_type = pydantic.TypeAdapter(list[genai.Content])
+
+    def several(kind: Any) -> Any:
+        return pydantic.TypeAdapter(GenericAlias(list, (kind,)))
+
+    chat_type = several(openai.ChatCompletionMessageParam)
+    items_type = several(responses.ResponseInputItemParam)
+    turns_type = several(anthropic.MessageParam)
+    contents_type = several(genai.Content)
     chat = [says("system"), says("user", [{"type": "text", "text": "see"}, IMAGE]), asks("a", "b", content="I look.")]
     chat += [result("b"), result("a"), says("user"), says("assistant")]
-    everything = [chat, *(convert(ANTHROPIC, "anthropic", "native") for _ in range(1))]
-    for native in everything:
+    for native in (chat, convert(ANTHROPIC, "anthropic", "native")):
         chat_type.validate_python(convert(native, "native", "openai"))
         items_type.validate_python(convert(native, "native", "responses"))
         turns_type.validate_python(convert(native, "native", "anthropic")["messages"])

@@ -33,7 +33,7 @@ def from_anthropic(request: object) -> list[Dict]:
     request = pieces.a_dict("request", request)
     system = pieces.parts("system", request.get("system"))
     chat: list[Dict] = [{"role": "system", "content": pieces.content([part])} for part in system]
-    for at, message in enumerate(pieces.dicts("messages", request.get("messages") or [])):
+    for at, message in enumerate(pieces.optional("messages", request.get("messages"))):
         where = f"messages[{at}]"
         if pieces.role(where, message, ("user", "assistant")) == "assistant":
             chat.append(_assistant(where, message))
@@ -115,7 +115,7 @@ def _user(where: str, message: Dict) -> list[Dict]:
             "tool_call_id": _NUMBERED.sub("", _text(where, block, "tool_use_id")),
             "content": content,
         }
-        if block.get("is_error"):
+        if block.get("is_error") is True:
             result["is_error"] = True
         found.append({**result, **_marks(block)})
     if parts or not blocks:
@@ -138,15 +138,15 @@ def _said(where: str, message: Dict, ids: _Ids) -> list[Dict]:
 
 def _result(where: str, message: Dict, ids: _Ids) -> Dict:
     call_id = message.get("tool_call_id")
-    if not isinstance(call_id, str):
+    if type(call_id) is not str:
         raise InputTypeError(f"{where}.tool_call_id is a str, not {shown(call_id)}")
     content = message.get("content")
-    result = {
+    result: Dict = {
         "type": "tool_result",
         "tool_use_id": ids.of_result(call_id),
-        "content": _blocks(where, message) if isinstance(content, list | tuple) else content or "",
+        "content": content if type(content) is str else _blocks(where, message),
     }
-    if message.get("is_error"):
+    if message.get("is_error") is True:
         result["is_error"] = True
     return {**result, **_marks(message)}
 
@@ -183,7 +183,7 @@ def _marks(block: Dict) -> Dict:
 
 def _text(where: str, block: Dict, key: str) -> str:
     value = block.get(key)
-    if not isinstance(value, str):
+    if type(value) is not str:
         raise InputTypeError(f"a {block.get('type')} block of {where} has a str as its {key}, not {shown(value)}")
     return value
 

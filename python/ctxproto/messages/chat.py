@@ -43,10 +43,9 @@ def _message(where: str, message: Dict) -> Dict:
         chat["content"] = pieces.content([_without(part, "thought_signature") for part in parts])
         if role == "assistant":
             chat["content"] = chat["content"] or None
-    if role == "tool" and message.get("is_error"):
+    if role == "tool" and message.get("is_error") is True:
         chat["content"] = _error(chat.get("content"))
-    if message.get("tool_calls"):
-        calls = pieces.calls_of(where, message)
+    if calls := pieces.calls_of(where, message):
         chat["tool_calls"] = [
             {k: v for k, v in call.items() if k in ("id", "type", "function", "custom")} for call in calls
         ]
@@ -68,4 +67,4 @@ def _error(content: object) -> object:
         and isinstance(content[0].get("text"), str)
     ):
         return [{**content[0], "text": _error(content[0]["text"])}, *content[1:]]
-    return content if not isinstance(content, str) or content.startswith(mark) else mark + content
+    return content if type(content) is not str or content.startswith(mark) else mark + content

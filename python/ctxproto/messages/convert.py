@@ -99,7 +99,7 @@ def pairing_problems(messages: object, source: Format, *, pending: bool = True) 
     if name in ("anthropic", "gemini"):
         key = "messages" if name == "anthropic" else "contents"
         request = pieces.a_dict("request", messages)
-        given: object = {key: pieces.dicts(key, request.get(key) or [])}
+        given: object = {key: pieces.optional(key, request.get(key))}
     else:
         given = from_openai(messages) if name in ("openai", "native") else pieces.dicts("input", messages)
     try:

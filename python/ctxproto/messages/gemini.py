@@ -25,13 +25,13 @@ def from_gemini(request: object) -> list[Dict]:
     instruction = _key(request, "system_instruction")
     if instruction is not None:
         found = instruction if isinstance(instruction, Mapping) else {"parts": [{"text": instruction}]}
-        parts = pieces.dicts("system_instruction.parts", found.get("parts") or [])
+        parts = pieces.optional("system_instruction.parts", found.get("parts"))
         chat += [{"role": "system", "content": pieces.content([_from_part(part)])} for part in parts]
     reader = _Reader()
-    for at, turn in enumerate(pieces.dicts("contents", request.get("contents") or [])):
+    for at, turn in enumerate(pieces.optional("contents", request.get("contents"))):
         where = f"contents[{at}]"
         role = pieces.role(where, {"role": "user", **turn}, ("user", "model", "function"))
-        parts = pieces.dicts(f"{where}.parts", turn.get("parts") or [])
+        parts = pieces.optional(f"{where}.parts", turn.get("parts"))
         chat += [reader.model(where, parts)] if role == "model" else reader.user(where, parts)
     return chat
 
@@ -76,8 +76,7 @@ class _Reader:
         calls: list[Dict] = []
         opened: list[tuple[str, str]] = []
         for part in parts:
-            given = _key(part, "function_call")
-            if not isinstance(given, Mapping):
+            if (given := _held(where, part, "function_call")) is None:
                 said.append(_from_part(part))
                 continue
             name = _name(where, given)
@@ -93,8 +92,7 @@ class _Reader:
         found: list[Dict] = []
         said: list[Dict] = []
         for part in parts:
-            given = _key(part, "function_response")
-            if not isinstance(given, Mapping):
+            if (given := _held(where, part, "function_response")) is None:
                 said.append(_from_part(part))
                 continue
             call_id = given.get("id") or self._answered(_name(where, given))
@@ -130,14 +128,14 @@ def _from_response(given: Mapping[str, Any]) -> Dict:
 
 def _response(where: str, message: Dict, names: dict[str, list[str]]) -> Dict:
     call_id = message.get("tool_call_id")
-    if not isinstance(call_id, str):
+    if type(call_id) is not str:
         raise InputTypeError(f"{where}.tool_call_id is a str, not {shown(call_id)}")
     waiting = names.get(call_id) or []
     # The name of a call that is not there is not known: the validator tells.
     name = waiting.pop(0) if waiting else message.get("name") or "unknown"
     parts = _parts(where, message)
     text = "".join(part["text"] for part in parts if "text" in part)
-    response: Dict = {"error" if message.get("is_error") else "output": text}
+    response: Dict = {"error" if message.get("is_error") is True else "output": text}
     if message.get("object") and set(whole := pieces.parsed(text)) != {"invalid_arguments"}:
         response = whole
     found: Dict = {"name": name, "response": response}
@@ -211,10 +209,18 @@ def _signature(part: Mapping[str, Any]) -> Dict:
     return {} if signature is None else {"thought_signature": signature}
 
 
+def _held(where: str, part: Dict, key: str) -> Dict | None:
+    """The call or the response that a part holds, if any."""
+    given = _key(part, key)
+    return None if given is None else pieces.a_dict(f"a {key} of {where}", given)
+
+
 def _name(where: str, given: Mapping[str, Any]) -> str:
-    name = given.get("name")
-    if not isinstance(name, str) or not isinstance(given.get("id"), str | None):
-        raise InputTypeError(f"a call or a response of {where} has a str as its name, and as its id, if any")
+    name, call_id = given.get("name"), given.get("id")
+    if type(name) is not str:
+        raise InputTypeError(f"a call or a response of {where} has a str as its name, not {shown(name)}")
+    if not isinstance(call_id, str | None):
+        raise InputTypeError(f"a call or a response of {where} has a str as its id, not {shown(call_id)}")
     return name
 
 

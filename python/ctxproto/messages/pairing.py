@@ -140,7 +140,7 @@ def _combined(messages: list[Dict]) -> list[tuple[int, str, list[Dict]]]:
     turns: list[tuple[int, str, list[Dict]]] = []
     for at, message in enumerate(messages):
         content = message.get("content")
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or [])
+        blocks = [{"type": "text", "text": content}] if type(content) is str else list(content or [])
         if turns and turns[-1][1] == message.get("role"):
             turns[-1][2].extend(blocks)
         else:

@@ -23,30 +23,42 @@ def dicts(where: str, values: object) -> list[Dict]:
     return [a_dict(f"{where}[{at}]", value) for at, value in enumerate(values)]
 
 
+def optional(where: str, values: object) -> list[Dict]:
+    """A list of dicts, empty where there is none."""
+    return [] if values is None else dicts(where, values)
+
+
 def a_dict(where: str, value: object) -> Dict:
-    """A dict."""
+    """A dict; its texts are plain ones, as a subclass of str may have other ideas."""
     if not isinstance(value, Mapping):
         raise InputTypeError(f"{where} is a dict, not {shown(value)}")
-    return dict(value)
+    return {key: _plain(one) for key, one in value.items()}
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401 - whatever it is
+    return str.__str__(value) if type(value) is not str and issubclass(type(value), str) else value
 
 
 def role(where: str, message: Dict, allowed: tuple[str, ...]) -> str:
     """The role of a message."""
     found = message.get("role")
-    if not isinstance(found, str) or found not in allowed:
+    if type(found) is not str:
+        raise InputTypeError(f"{where}.role is one of {', '.join(allowed)}, not {shown(found)}")
+    if found not in allowed:
         raise InputError(f"{where}.role is one of {', '.join(allowed)}, not {shown(found)}")
     return found
 
 
 def parts(where: str, content: object) -> list[Dict]:
     """A message's content as parts; empty where there is none."""
-    if content is None or content == "":
+    content = _plain(content)
+    if content is None:
         return []
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
+    if type(content) is str:
+        return [{"type": "text", "text": content}] if content else []
     if not isinstance(content, list | tuple):
         raise InputTypeError(f"{where}.content is a str or a list of parts, not {shown(content)}")
-    plain = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
+    plain = [{"type": "text", "text": _plain(part)} if issubclass(type(part), str) else part for part in content]
     return dicts(f"{where}.content", plain)
 
 
@@ -87,7 +99,7 @@ def in_order(found: list[Dict], calls: list[Dict]) -> list[tuple[str, Dict]]:
 
 def calls_of(where: str, message: Dict) -> list[Dict]:
     """The calls of a message."""
-    return dicts(f"{where}.tool_calls", message.get("tool_calls") or [])
+    return optional(f"{where}.tool_calls", message.get("tool_calls"))
 
 
 def call_of(where: str, call: Dict) -> tuple[str, str, str]:
@@ -96,12 +108,13 @@ def call_of(where: str, call: Dict) -> tuple[str, str, str]:
         name, arguments = custom.get("name"), json.dumps({"input": custom.get("input")}, ensure_ascii=False)
     else:
         function = a_dict(f"{where}.function", call.get("function"))
-        name, arguments = function.get("name"), function.get("arguments") or "{}"
-    found = (call.get("id"), name, arguments)
-    for key, value in zip(("id", "name", "arguments"), found, strict=True):
-        if not isinstance(value, str):
+        name, arguments = function.get("name"), function.get("arguments", "{}")
+    found: list[str] = []
+    for key, value in (("id", call.get("id")), ("name", name), ("arguments", arguments)):
+        if type(value) is not str:
             raise InputTypeError(f"{where} has a str as its {key}, not {shown(value)}")
-    return found  # type: ignore[return-value]
+        found.append(value)
+    return found[0], found[1], found[2] or "{}"
 
 
 def parsed(arguments: str) -> Dict:
@@ -117,7 +130,7 @@ def written(arguments: object) -> str:
     """An object as arguments, as OpenAI's API writes them."""
     if isinstance(arguments, Mapping) and arguments.keys() == {_INVALID}:
         invalid = arguments[_INVALID]
-        if isinstance(invalid, str) and _INVALID in parsed(invalid):
+        if type(invalid) is str and _INVALID in parsed(invalid):
             return invalid
     return as_json(arguments or {})
 
@@ -133,7 +146,7 @@ def as_json(value: object) -> str:
 
 def data_url(url: object) -> tuple[str, str] | None:
     """Media type and base64 of a data URL."""
-    found = _DATA_URL.match(url) if isinstance(url, str) else None
+    found = _DATA_URL.match(url) if type(url) is str else None
     return (found[1], url[found.end() :]) if found else None  # type: ignore[index]
 
 
@@ -141,7 +154,7 @@ def image_url(part: Dict) -> str | None:
     """The URL of an image part of OpenAI's chat API."""
     image = part.get("image_url")
     url = image.get("url") if isinstance(image, Mapping) else None
-    return url if part.get("type") == "image_url" and isinstance(url, str) else None
+    return url if part.get("type") == "image_url" and type(url) is str else None
 
 
 def image(url: str, other: Dict | None = None) -> Dict:
@@ -152,5 +165,5 @@ def image(url: str, other: Dict | None = None) -> Dict:
 def no_form(where: str, part: Dict, target: str) -> InputError:
     """A part that a format cannot hold."""
     kind = part.get("type")
-    named = f"of type {kind}" if isinstance(kind, str) and re.fullmatch("[a-z_]{1,40}", kind) else "of an unknown type"
+    named = f"of type {kind}" if type(kind) is str and re.fullmatch("[a-z_]{1,40}", kind) else "of an unknown type"
     return InputError(f"{where} is {named}: {target} has no form for it")

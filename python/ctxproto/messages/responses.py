@@ -73,7 +73,7 @@ def to_responses(messages: list[Dict]) -> list[Dict]:
         else:
             parts = _to_parts(where, message, "input_text")
             content = message.get("content")
-            given = content if isinstance(content, str) else parts
+            given = content if type(content) is str else parts
             items.append({"type": "message", "role": message["role"], "content": given, **message.get(_ITEM, {})})
     return items
 
@@ -81,7 +81,7 @@ def to_responses(messages: list[Dict]) -> list[Dict]:
 def _call(where: str, item: Dict) -> Dict:
     call_id, name = item.get("call_id"), item.get("name")
     text = item.get("input" if item["type"] == "custom_tool_call" else "arguments")
-    if not isinstance(call_id, str) or not isinstance(name, str) or not isinstance(text, str):
+    if type(call_id) is not str or type(name) is not str or type(text) is not str:
         raise InputTypeError(f"{where} has a str as its call_id, name and arguments")
     rest = _rest(item, "type", "call_id", "name", "arguments", "input")
     marks = {_ITEM: rest} if rest else {}
@@ -94,7 +94,7 @@ def _other(where: str, kind: object, item: Dict) -> Dict:
     """A message that is not the assistant's."""
     if kind in _OUTPUTS:
         call_id, output = item.get("call_id"), item.get("output")
-        if not isinstance(call_id, str):
+        if type(call_id) is not str:
             raise InputTypeError(f"{where}.call_id is a str, not {shown(call_id)}")
         parts = [_from_part(part) for part in pieces.parts(where, output)]
         message: Dict = {"role": "tool", "tool_call_id": call_id, "content": pieces.content(parts)}
@@ -147,11 +147,11 @@ def _call_item(where: str, call: Dict, custom: set[str]) -> Dict:
 
 def _output(where: str, message: Dict, custom: set[str]) -> Dict:
     call_id, content = message.get("tool_call_id"), message.get("content")
-    if not isinstance(call_id, str):
+    if type(call_id) is not str:
         raise InputTypeError(f"{where}.tool_call_id is a str, not {shown(call_id)}")
-    if message.get("is_error") and isinstance(content, str) and not content.startswith("[error] "):
+    if message.get("is_error") is True and type(content) is str and not content.startswith("[error] "):
         content = "[error] " + content
-    output = content or "" if isinstance(content, str | None) else _to_parts(where, message, "input_text")
+    output = content if type(content) is str else _to_parts(where, message, "input_text")
     kind = "custom_tool_call_output" if call_id in custom else "function_call_output"
     return {"type": kind, "call_id": call_id, "output": output, **message.get(_ITEM, {})}
 

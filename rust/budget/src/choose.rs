@@ -56,9 +56,12 @@ pub fn choose(items: &[Item], most: usize, stride: usize) -> Result<Vec<Fate>, u
             (gone, step) = (0, over.checked_next_multiple_of(stride).unwrap_or(over));
         }
         let in_step = !item.stays && stride > 0 && gone > 0 && gone < step;
+        if over == 0 && stride == 0 {
+            break;
+        }
+        // A step ends with its class.
         if over == 0 && !in_step {
-            // Steps end with their class; without them, all is done.
-            if stride == 0 { break } else { continue }
+            continue;
         }
         if item.stays {
             let tokens = item.least.max(item.tokens.saturating_sub(over));
@@ -66,7 +69,11 @@ pub fn choose(items: &[Item], most: usize, stride: usize) -> Result<Vec<Fate>, u
                 fates[at] = Fate::Shorten(tokens);
                 over -= item.tokens - tokens;
             }
-        } else if stride == 0 && item.tokens > over && item.tokens - over >= item.least && item.least < item.tokens {
+        } else if stride == 0
+            && item.tokens > over
+            && item.tokens - over >= item.least
+            && item.least < item.tokens
+        {
             fates[at] = Fate::Shorten(item.tokens - over);
             over = 0;
         } else {
@@ -120,13 +127,15 @@ mod tests {
     }
 
     fn an_item() -> impl Strategy<Value = Item> {
-        (0usize..40, 0usize..40, 0u8..4, any::<bool>(), any::<bool>()).prop_map(|(a, b, priority, stays, cached)| Item {
-            tokens: a.max(b),
-            least: if a < b { a } else { b.max(a) },
-            priority,
-            stays: stays || priority == 0,
-            cached,
-        })
+        (0usize..40, 0usize..40, 0u8..4, any::<bool>(), any::<bool>()).prop_map(
+            |(a, b, priority, stays, cached)| Item {
+                tokens: a.max(b),
+                least: if a < b { a } else { b.max(a) },
+                priority,
+                stays: stays || priority == 0,
+                cached,
+            },
+        )
     }
 
     fn left(items: &[Item], fates: &[Fate]) -> Vec<usize> {

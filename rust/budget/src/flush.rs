@@ -187,7 +187,8 @@ impl<'t> Unit<'t> {
             changes.push(Change { what: What::Cut, at, before, after: before - dead });
             tokens -= dead;
         }
-        let texts: Vec<Text<'t>> = group.members.iter().flat_map(|&at| &messages[at].texts).copied().collect();
+        let texts: Vec<Text<'t>> =
+            group.members.iter().flat_map(|&at| &messages[at].texts).copied().collect();
         let floors = floors(&texts);
         Some(Self { group, tokens, texts, floors })
     }
@@ -242,7 +243,8 @@ fn ends(messages: &[Message<'_>], units: &mut [Unit<'_>], limits: Limits) -> Res
     // What the model is to go on from: without it, it would only ask again.
     let last = units.iter().rposition(|unit| role(unit) != Role::System);
     'again: loop {
-        let items: Vec<Item> = units.iter().enumerate().map(|(n, unit)| item(messages, unit, last == Some(n), limits)).collect();
+        let items: Vec<Item> =
+            units.iter().enumerate().map(|(n, unit)| item(messages, unit, last == Some(n), limits)).collect();
         let fates = choose(&items, limits.most, limits.stride).map_err(|needed| {
             let stays = items.iter().zip(&*units).filter(|(item, _)| item.stays);
             Short { needed, stays: stays.map(|(item, unit)| (unit.group.members[0], item.least)).collect() }

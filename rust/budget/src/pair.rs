@@ -123,14 +123,23 @@ mod tests {
 
     #[test]
     fn the_same_id_again_is_another_call() {
-        let turns = [calls(&["a"]), result("a"), calls(&["a"]), result("a"), calls(&["a", "a"]), result("a"), result("a")];
+        let turns = [
+            calls(&["a"]),
+            result("a"),
+            calls(&["a"]),
+            result("a"),
+            calls(&["a", "a"]),
+            result("a"),
+            result("a"),
+        ];
         let pairing = pair(turns.iter());
         assert_eq!(members(&pairing), [&[0, 1][..], &[2, 3], &[4, 5, 6]]);
     }
 
     #[test]
     fn strays_have_names() {
-        let turns = [result("x"), calls(&["a"]), result("a"), result("a"), calls(&["b"]), text(), result("b")];
+        let turns =
+            [result("x"), calls(&["a"]), result("a"), result("a"), calls(&["b"]), text(), result("b")];
         let pairing = pair(turns.iter());
         assert_eq!(pairing.faults, [(0, Fault::Orphan), (3, Fault::Duplicate), (6, Fault::Late)]);
         assert_eq!(members(&pairing), [&[1, 2][..], &[4, 6], &[5]]);

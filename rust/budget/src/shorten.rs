@@ -53,7 +53,8 @@ pub(crate) fn shorten(
         let plan = Plan { budget, ..text.plan.clone() };
         match plan.trim(text.text) {
             Ok(trimmed) => {
-                shortened.push(Some(Shorter { tokens: trimmed.loss.tokens, text: trimmed.text.into_owned() }));
+                shortened
+                    .push(Some(Shorter { tokens: trimmed.loss.tokens, text: trimmed.text.into_owned() }));
             }
             Err(TrimError::TooSmall { needed, .. }) => {
                 floors[n] = text.tokens.min(needed.max(budget + 1));

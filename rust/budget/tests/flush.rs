@@ -75,7 +75,11 @@ fn a_message() -> impl Strategy<Value = Made> {
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
-    (0usize..3000, prop_oneof![3 => Just(0usize), 1 => 50usize..400], prop_oneof![3 => Just(0usize), 1 => 0usize..12])
+    (
+        0usize..3000,
+        prop_oneof![3 => Just(0usize), 1 => 50usize..400],
+        prop_oneof![3 => Just(0usize), 1 => 0usize..12],
+    )
         .prop_map(|(most, stride, cached)| Limits { most, stride, cached })
 }
 

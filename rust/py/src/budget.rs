@@ -89,7 +89,11 @@ impl Flusher {
         let kept = PyList::empty(py);
         for one in &outcome.kept {
             let message = messages.get_item(one.at)?;
-            kept.append(if one.is_untouched() { message } else { rewritten(&message, one, &parts[one.at])? })?;
+            kept.append(if one.is_untouched() {
+                message
+            } else {
+                rewritten(&message, one, &parts[one.at])?
+            })?;
         }
         let first = outcome.first_changed(parts.len());
         let changes = outcome.changes.into_iter().map(|change| {
@@ -157,7 +161,8 @@ fn facts<'py>(
             Ok(value.filter(|value| !value.is_none()))
         };
         let role = get(intern!(py, "role"))?;
-        let role = match role.as_ref().and_then(|role| role.cast::<PyString>().ok()).map(|role| role.to_str()) {
+        let role = match role.as_ref().and_then(|role| role.cast::<PyString>().ok()).map(|role| role.to_str())
+        {
             Some(Ok("system" | "developer")) => Role::System,
             Some(Ok("user")) => Role::User,
             Some(Ok("assistant")) => Role::Assistant,
@@ -166,7 +171,12 @@ fn facts<'py>(
                 let place = format!("messages[{at}].role");
                 let role = role.unwrap_or_else(|| py.None().into_bound(py));
                 let is_str = role.is_instance_of::<PyString>();
-                return Err(errors::argument(&place, "one of system, developer, user, assistant, tool", &role, is_str));
+                return Err(errors::argument(
+                    &place,
+                    "one of system, developer, user, assistant, tool",
+                    &role,
+                    is_str,
+                ));
             }
         };
         let mut calls = vec![];
@@ -185,7 +195,9 @@ fn facts<'py>(
             }
         }
         let answers = match role {
-            Role::Tool => Some(name(get(intern!(py, "tool_call_id"))?, || format!("messages[{at}].tool_call_id"))?),
+            Role::Tool => {
+                Some(name(get(intern!(py, "tool_call_id"))?, || format!("messages[{at}].tool_call_id"))?)
+            }
             _ => None,
         };
         facts.push(Facts { role, calls, answers, category: String::new() });

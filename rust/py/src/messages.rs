@@ -114,7 +114,8 @@ impl<'py> Reader<'py> {
                 }
                 _ => {
                     known |= self.key(place, name, &value, 0)?;
-                    if name == "content" && value.is_instance_of::<PyString>() && self.read.len() == from + 1 {
+                    if name == "content" && value.is_instance_of::<PyString>() && self.read.len() == from + 1
+                    {
                         parts.texts.push((from, None));
                     }
                 }
@@ -167,12 +168,20 @@ impl<'py> Reader<'py> {
     }
 
     /// Takes what stands under a key; whether the key says of what kind the part is.
-    fn key(&mut self, place: Place<'_>, key: &str, value: &Bound<'py, PyAny>, depth: usize) -> PyResult<bool> {
+    fn key(
+        &mut self,
+        place: Place<'_>,
+        key: &str,
+        value: &Bound<'py, PyAny>,
+        depth: usize,
+    ) -> PyResult<bool> {
         match key {
             // Text, or further parts.
-            "role" | "name" | "text" | "content" | "parts" | "output" | "refusal" | "thinking" | "summary"
-            | "arguments" | "title" | "context" | "tool_calls" | "function" | "function_call" | "functionCall"
-            | "functionResponse" | "function_response" | "custom" => self.value(place, value, depth + 1)?,
+            "role" | "name" | "text" | "content" | "parts" | "output" | "refusal" | "thinking"
+            | "summary" | "arguments" | "title" | "context" | "tool_calls" | "function" | "function_call"
+            | "functionCall" | "functionResponse" | "function_response" | "custom" => {
+                self.value(place, value, depth + 1)?
+            }
             // What the model reads as JSON.
             "input" | "args" | "response" => {
                 if value.is_instance_of::<PyString>() {
@@ -195,8 +204,8 @@ impl<'py> Reader<'py> {
                 }
             }
             // What is no text.
-            "image_url" | "input_audio" | "audio" | "file" | "file_id" | "file_data" | "file_url" | "data" | "uri"
-            | "inlineData" | "inline_data" | "fileData" | "encrypted_content" => {}
+            "image_url" | "input_audio" | "audio" | "file" | "file_id" | "file_data" | "file_url"
+            | "data" | "uri" | "inlineData" | "inline_data" | "fileData" | "encrypted_content" => {}
             _ => return Ok(false),
         }
         Ok(true)
@@ -222,13 +231,15 @@ impl<'py> Reader<'py> {
     pub(crate) fn texts(self, py: Python<'py>) -> PyResult<Vec<Text<'py>>> {
         let text = |read| match read {
             Read::Text(text) => Ok(text),
-            Read::Json(value, place) => match written(py, &value).and_then(|json| Text::of(&json, "messages")) {
-                Ok(text) => Ok(text),
-                // A stranger's error may quote anything.
-                Err(_) => Err(errors::config(format!(
-                    "{place} cannot be written as JSON: it refers to itself, or is nested too deep"
-                ))),
-            },
+            Read::Json(value, place) => {
+                match written(py, &value).and_then(|json| Text::of(&json, "messages")) {
+                    Ok(text) => Ok(text),
+                    // A stranger's error may quote anything.
+                    Err(_) => Err(errors::config(format!(
+                        "{place} cannot be written as JSON: it refers to itself, or is nested too deep"
+                    ))),
+                }
+            }
         };
         self.read.into_iter().map(text).collect()
     }
@@ -242,7 +253,10 @@ fn dict<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> 
     let Ok(mapping) = value.cast::<PyMapping>() else { return Ok(None) };
     let py = value.py();
     // A stranger's mapping may fail in any way, and say anything.
-    let copy = py.get_type::<PyDict>().call1((mapping,)).map_err(|_| errors::config("a mapping among the messages cannot be read".into()))?;
+    let copy = py
+        .get_type::<PyDict>()
+        .call1((mapping,))
+        .map_err(|_| errors::config("a mapping among the messages cannot be read".into()))?;
     Ok(copy.cast_into::<PyDict>().ok())
 }
 
@@ -252,7 +266,8 @@ fn is_text(part: &Bound<'_, PyDict>) -> bool {
     let text = part.get_item(intern!(part.py(), "text")).ok().flatten();
     text.is_some_and(|text| text.is_instance_of::<PyString>())
         && kind.is_some_and(|kind| {
-            kind.cast::<PyString>().is_ok_and(|kind| matches!(kind.to_str(), Ok("text" | "input_text" | "output_text")))
+            kind.cast::<PyString>()
+                .is_ok_and(|kind| matches!(kind.to_str(), Ok("text" | "input_text" | "output_text")))
         })
 }
 

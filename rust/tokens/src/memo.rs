@@ -52,7 +52,8 @@ impl Known {
     fn read(self) -> Option<usize> {
         TABLE.entries[self.place..self.place + 2].iter().find_map(|entry| {
             let (crossed, data) = (entry.crossed.load(Ordering::Relaxed), entry.data.load(Ordering::Relaxed));
-            (crossed ^ data == self.hash && (data >> 32) as u32 == self.length).then_some(data as u32 as usize)
+            (crossed ^ data == self.hash && (data >> 32) as u32 == self.length)
+                .then_some(data as u32 as usize)
         })
     }
 
@@ -100,7 +101,8 @@ mod tests {
 
     #[test]
     fn the_same_at_any_time_from_any_thread() {
-        let texts: Vec<String> = (0..3000).map(|n| format!("text {n} {}", "of words ".repeat(n % 50))).collect();
+        let texts: Vec<String> =
+            (0..3000).map(|n| format!("text {n} {}", "of words ".repeat(n % 50))).collect();
         let encodings = [Encoding::O200kBase, Encoding::R50kBase];
         let expected: Vec<[usize; 2]> = texts.iter().map(|t| encodings.map(|e| e.count(t))).collect();
         thread::scope(|scope| {
