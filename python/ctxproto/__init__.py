@@ -42,6 +42,8 @@ from ctxproto.debug import ContextDebugKit, Leak
 from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
 from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.memory.store import MemoryHit, MemoryRecord, MemoryStore
+from ctxproto.messages.convert import PairingProblem, Repaired, convert, pairing_problems, repair_pairing
+from ctxproto.messages.message import Message
 from ctxproto.protocol import ContextProtocol, PreparedContext
 from ctxproto.tasks.files import FileArtifactStore, FsspecArtifactStore
 from ctxproto.tasks.policy import ContextPolicy
@@ -94,12 +96,15 @@ __all__ = [
     "MemoryQueryResult",
     "MemoryRecord",
     "MemoryStore",
+    "Message",
     "MessageCount",
     "MissingFieldError",
     "Namespace",
+    "PairingProblem",
     "PreparedContext",
     "Redaction",
     "Redactor",
+    "Repaired",
     "Replaced",
     "RoutingError",
     "Rule",
@@ -123,8 +128,11 @@ __all__ = [
     "WriteVerdict",
     "__version__",
     "build_info",
+    "convert",
     "known_values_from_env",
+    "pairing_problems",
     "redact",
+    "repair_pairing",
     "scan",
     "trim",
     "verify_audit_log",

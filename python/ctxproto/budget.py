@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -39,10 +40,10 @@ class BudgetChange(NamedTuple):
     """What was done to messages that belong together.
 
     Args:
-        action: "dropped"; "shortened" (their texts were trimmed); "cut" (calls that nobody answered were taken out of a
-            message); "moved" (a late result was put to its call).
-        reason: "budget"; "leading" (what they reply to was dropped); "orphan" (a result of no call); "duplicate" (a second
-            result of a call); "unanswered" (calls without a result, and more came after them); "late".
+        action: "dropped"; "shortened" (their texts were trimmed); "cut" (calls that nobody answered were taken out of
+            a message); "moved" (a late result was put to its call).
+        reason: "budget"; "leading" (what they reply to was dropped); "orphan" (a result of no call); "duplicate" (a
+            second result of a call); "unanswered" (calls without a result, and more came after them); "late".
         messages: The indices of the messages in what was given.
         category: Their category: that of the first.
         tokens_before: What they took.
@@ -86,9 +87,10 @@ class TokenBudget:
     stay or go together: no result stays without its call, and no call without its result but at the end, where it is
     pending. When all of it is too much, whole groups go: those of the lowest priority first (3 before 2 before 1), the
     oldest first within one. The group at which enough has gone is shortened instead, by the strategy of its
-    category. Never dropped are critical groups (priority 0), pending calls, and the last group, which the model is to go on
-    from; of these, what has a strategy is shortened when nothing else is left. What was said by the model is never shortened,
-    and a conversation that begins with its user still does afterwards. What is not touched are the same objects as before.
+    category. Never dropped are critical groups (priority 0), pending calls, and the last group, which the model is to
+    go on from; of these, what has a strategy is shortened when nothing else is left. What the model said is never
+    shortened, and a conversation that begins with its user still does afterwards. What is not touched are the same
+    objects as before.
 
     Counts are those of `Tokenizer.count_messages`. A text that was counted before costs its hash.
 
@@ -159,10 +161,8 @@ class TokenBudget:
 
     def fresh(self) -> Self:
         """Another one with the same settings, and nothing registered: an account for one call."""
-        other = type(self).__new__(type(self))
-        other._max_tokens, other._reserve, other._stride = self._max_tokens, self._reserve, self._stride
-        other._core, other._fixed = self._core, self._fixed
-        other._allocations, other._priorities, other._report = {}, dict(CATEGORIES), None
+        other = copy.copy(self)
+        other._allocations, other._priorities, other._report = {}, dict(CATEGORIES), None  # noqa: SLF001 - its own
         return other
 
     def register(self, category: str, tokens: int, priority: int = 0) -> bool:
@@ -187,7 +187,9 @@ class TokenBudget:
         tokens = arguments.number("tokens", tokens, 0)
         priority = arguments.number("priority", priority, 0)
         if priority > _LAST:
-            raise ConfigError(f"priority is an int from 0 to {_LAST}, not {priority if priority < 10**9 else 'this one'}")
+            raise ConfigError(
+                f"priority is an int from 0 to {_LAST}, not {priority if priority < 10**9 else 'this one'}"
+            )
         if self._report is not None:
             self._allocations, self._priorities, self._report = {}, dict(CATEGORIES), None
         self._allocations[name] = self._allocations.get(name, 0) + tokens
@@ -206,8 +208,8 @@ class TokenBudget:
         Args:
             messages: Chat messages in OpenAI's form. They are not changed.
             categories: The category of each message, or None for the one of its place: "system" for system
-                and developer messages, "user_messages" for the last user message, "tool_results" for calls and results after
-                it, "history" for the rest. A group has the most important priority of its members.
+                and developer messages, "user_messages" for the last user message, "tool_results" for calls and results
+                after it, "history" for the rest. A group has the most important priority of its members.
             cached: How many of the first messages are in a provider's prompt cache: they are touched when nothing
                 else is left.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +11,7 @@ from ctxproto import _core, arguments
 from ctxproto.errors import ConfigError, ConfigTypeError, InputError, InputTypeError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from typing_extensions import Buffer
 
@@ -59,6 +58,7 @@ _BY_LENGTH = sorted((*_FAMILIES, *_ESTIMATES), key=len, reverse=True)
 _SERVED = re.compile(r"(?:[a-z][a-z-]*\.)+")
 # A fine-tune's name begins with its model's.
 _TUNED = re.compile(r"(?:^|[:/])ft:([^:/]+)")
+
 
 class MessageCount(NamedTuple):
     """Tokens of messages: what their texts have, and what the API is likely to put around them.

@@ -56,9 +56,12 @@ pub fn choose(items: &[Item], most: usize, stride: usize) -> Result<Vec<Fate>, u
             (gone, step) = (0, over.checked_next_multiple_of(stride).unwrap_or(over));
         }
         let in_step = !item.stays && stride > 0 && gone > 0 && gone < step;
+        if over == 0 && stride == 0 {
+            break;
+        }
+        // A step ends with its class.
         if over == 0 && !in_step {
-            // Steps end with their class; without them, all is done.
-            if stride == 0 { break } else { continue }
+            continue;
         }
         if item.stays {
             let tokens = item.least.max(item.tokens.saturating_sub(over));

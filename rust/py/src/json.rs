@@ -21,7 +21,7 @@ pub(crate) fn redact<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Vec<Finding>)> {
     let py = value.py();
     // First what is new is looked at, all of it at once and without the interpreter, then written if there is need to.
-    let mut look = Look { clean, new: vec![] };
+    let mut look = Look { clean, new: vec![], strange: false };
     enter::attached(|| walk::walk(value, &mut look))??;
     let new: Vec<(Option<&[u8]>, &[u8], Name)> = look
         .new
@@ -48,7 +48,7 @@ pub(crate) fn redact<'py>(
         // So much is looked at piece by piece, and once.
         _ => false,
     };
-    if all_clean {
+    if all_clean && !look.strange {
         return Ok((value.clone(), vec![]));
     }
     let mut redact = Redact { engine, clean, found: vec![] };
@@ -60,6 +60,8 @@ pub(crate) fn redact<'py>(
 struct Look<'a, 'py> {
     clean: &'a Clean,
     new: Vec<(Option<Text<'py>>, Text<'py>, Name)>,
+    /// Whether something is there that cannot be looked into: the walk that writes says where, by redacted keys.
+    strange: bool,
 }
 
 impl<'py> Visit<'py> for Look<'_, 'py> {
@@ -83,7 +85,14 @@ impl<'py> Visit<'py> for Look<'_, 'py> {
     }
 
     fn other(&mut self, value: &Bound<'py, PyAny>, place: &Place<'_, 'py>) -> Replacement<'py> {
-        digits(value, place)?.map_or(Ok(None), |digits| self.text(&digits, place))
+        match digits(value, place) {
+            Ok(Some(digits)) => self.text(&digits, place),
+            Ok(None) => Ok(None),
+            Err(_) => {
+                self.strange = true;
+                Ok(None)
+            }
+        }
     }
 }
 
