@@ -15,23 +15,74 @@ from ctxproto.tools.envelope import ToolResultEnvelope
 if TYPE_CHECKING:
     from ctxproto.tools.redact import Redactor
 
-__all__ = ["Part", "Results", "content", "envelopes", "past", "redacted", "results", "system", "trimmed"]
+__all__ = ["Assembly", "Part", "Results", "content", "envelopes", "past", "results", "system", "trimmed"]
 
 
 class Part(NamedTuple):
-    """A message on its way into the context.
+    """A message that is not of the history, on its way into the context.
 
     Args:
         message: The chat message.
-        category: Its category for the budget; None for the one of its place.
-        place: What it is in the audit records.
+        category: Its category for the budget.
         envelope: The result that it is.
     """
 
     message: Any
-    category: str | None
-    place: str
+    category: str
     envelope: ToolResultEnvelope | None = None
+
+
+class Assembly:
+    """A context as it is put together: messages, and what is known of those that are not of the history."""
+
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+        self._parts: dict[int, Part] = {}
+
+    def past(self, messages: Sequence[Any]) -> None:
+        """Puts messages of the history next."""
+        self.messages += messages
+
+    def add(self, parts: Iterable[Part]) -> None:
+        """Puts others next."""
+        for part in parts:
+            self._parts[len(self.messages)] = part
+            self.messages.append(part.message)
+
+    @property
+    def categories(self) -> list[str | None]:
+        """The category of each message; None, the one of its place, for those of the history."""
+        categories: list[str | None] = [None] * len(self.messages)
+        for at, part in self._parts.items():
+            categories[at] = part.category
+        return categories
+
+    def redact(self, redactor: Redactor) -> list[SecretRedacted]:
+        """Redacts all messages, and tells what was found in each."""
+        redaction = redactor.redact_json(self.messages)
+        labels: dict[int, list[str]] = {
+            at: [secret["label"] for secret in part.envelope._found_secrets]  # noqa: SLF001 - the seed's name
+            for at, part in self._parts.items()
+            if part.envelope is not None
+        }
+        if redaction.changed:
+            for finding in redaction.findings:
+                path = str(finding.key_path)
+                if not _STRUCTURE.search(path):
+                    labels.setdefault(int(path[1 : path.index("]")]), []).append(finding.label)
+            pairs = zip(self.messages, redaction.value, strict=True)
+            self.messages = [old if old is new else _restored(old, new) for old, new in pairs]
+        return [self._told(at, found) for at, found in sorted(labels.items()) if found]
+
+    def _told(self, at: int, found: list[str]) -> SecretRedacted:
+        part = self._parts.get(at)
+        envelope = None if part is None else part.envelope
+        return SecretRedacted(
+            tool_call_id=None if envelope is None else envelope.tool_call_id,
+            place=None if envelope is not None else "history" if part is None else part.category,
+            secrets_found=len(found),
+            labels=tuple(found),
+        )
 
 
 class Results(NamedTuple):
@@ -52,7 +103,7 @@ class Results(NamedTuple):
 
 def system(text: str, category: str) -> Part:
     """A system message."""
-    return Part({"role": "system", "content": text}, category, category)
+    return Part({"role": "system", "content": text}, category)
 
 
 def content(message: Any) -> Any:  # noqa: ANN401 - text or parts
@@ -72,7 +123,7 @@ def past(history: object) -> list[Any]:
     """The messages before, checked as far as they are looked into here."""
     messages = arguments.several("history", history, "messages")
     for at, message in enumerate(messages):
-        if not isinstance(message, Mapping):
+        if type(message) is not dict and not isinstance(message, Mapping):
             raise ConfigTypeError(f"history[{at}] is a message, not {shown(message)}")
     return messages
 
@@ -111,36 +162,11 @@ def results(
     if answered:
         said = tool_calls.get("content") if isinstance(tool_calls, Mapping) else None
         asked = [calls[one.tool_call_id].to_openai() for one in answered]
-        others.append(Part({"role": "assistant", "content": said, "tool_calls": asked}, "tool_results", "history"))
+        others.append(Part({"role": "assistant", "content": said, "tool_calls": asked}, "tool_results"))
         others += map(_result, answered)
     others += [_told(one) for one in left if one.tool_call_id not in calls]
     added = [] if tool_calls is not None else [one.tool_call_id for one in left]
     return Results(turn, behind, others, [CallAdded(tool_call_id=one, known=one in calls) for one in added])
-
-
-def redacted(parts: Sequence[Part], redactor: Redactor) -> tuple[list[Any], list[SecretRedacted]]:
-    """The messages, redacted, and what was found in each."""
-    given = [part.message for part in parts]
-    redaction = redactor.redact_json(given)
-    messages, labels = given, dict[int, list[str]]()
-    if redaction.changed:
-        for finding in redaction.findings:
-            path = str(finding.key_path)
-            if not _STRUCTURE.search(path):
-                labels.setdefault(int(path[1 : path.index("]")]), []).append(finding.label)
-        messages = [old if old is new else _restored(old, new) for old, new in zip(given, redaction.value, strict=True)]
-    records = []
-    for at, part in enumerate(parts):
-        found = labels.get(at, [])
-        if part.envelope is not None:
-            found = [*(secret["label"] for secret in part.envelope._found_secrets), *found]  # noqa: SLF001 - the seed's
-        if found:
-            name = None if part.envelope is None else part.envelope.tool_call_id
-            place = part.place if name is None else None
-            records.append(
-                SecretRedacted(tool_call_id=name, place=place, secrets_found=len(found), labels=tuple(found))
-            )
-    return messages, records
 
 
 def trimmed(given: Iterable[ToolResultEnvelope]) -> list[ResultTrimmed]:
@@ -178,7 +204,7 @@ def _pending(history: Sequence[Any]) -> tuple[int, list[str]]:
 
 
 def _result(envelope: ToolResultEnvelope) -> Part:
-    return Part(envelope.to_context_chunk(), "tool_results", "tool_results", envelope)
+    return Part(envelope.to_context_chunk(), "tool_results", envelope)
 
 
 def _told(envelope: ToolResultEnvelope) -> Part:
@@ -186,7 +212,7 @@ def _told(envelope: ToolResultEnvelope) -> Part:
     head = f"[Result of tool call {envelope.tool_call_id}]"
     body = envelope.to_context_chunk()["content"]
     said = [{"type": "text", "text": head}, *body] if isinstance(body, list) else f"{head}\n{body}"
-    return Part({"role": "user", "content": said}, "tool_results", "tool_results", envelope)
+    return Part({"role": "user", "content": said}, "tool_results", envelope)
 
 
 # What holds messages together, or is signed: another value would be another message, or none.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ctxproto import arguments, assembly
-from ctxproto.assembly import Part
+from ctxproto.assembly import Assembly, Part
 from ctxproto.audit.records import (
     AuditContext,
     AuditRecord,
@@ -327,28 +327,31 @@ class ContextProtocol:
         with self._lock:
             known = dict(self._calls) if envelopes else {}
         results = assembly.results(before, envelopes, tool_calls, known)
-        past = [Part(message, None, "history") for message in before]
         records: list[AuditRecord] = []
         about, recalled = [], ""
         if found is not None:
             recalled = self._recalled(str(memory_query), list(found), records)
             about = [assembly.system(recalled, "memory")] if recalled else []
         said = assembly.content(user_message)
-        parts = [assembly.system(system, "system")] if system else []
         if state is not None:
             text = f"[Task state from upstream]:\n{state.get_summaries()}"
             about.append(assembly.system(text, "task_state"))
             records.append(TaskStateInjected(task_id=state.task_id, artifact_count=len(state.artifacts)))
+        put = Assembly()
+        put.add([assembly.system(system, "system")] if system else [])
         if said:
-            now = Part({"role": "user", "content": said}, "user_messages", "user_messages")
-            parts += [*past, *results.behind, now, *about]
+            put.past(before)
+            put.add([*results.behind, Part({"role": "user", "content": said}, "user_messages"), *about])
         else:
-            parts += [*past[: results.turn], *about, *past[results.turn :], *results.behind]
-        parts += results.others
-        messages, secrets = assembly.redacted(parts, self.policy.redact_with)
+            put.past(before[: results.turn])
+            put.add(about)
+            put.past(before[results.turn :])
+            put.add(results.behind)
+        put.add(results.others)
+        secrets = put.redact(self.policy.redact_with)
         records += [*results.records, *assembly.trimmed(envelopes), *secrets]
         budget = self.policy.budget()
-        kept = budget.flush(messages, [part.category for part in parts], cached=cached)
+        kept = budget.flush(put.messages, put.categories, cached=cached)
         report = budget.report
         assert report is not None  # noqa: S101 - `flush` makes one
         records += _changes(report)
@@ -461,17 +464,19 @@ class ContextProtocol:
 _QUERY = 500
 
 
-def _changes(report: BudgetReport) -> list[AuditRecord]:
+def _changes(report: BudgetReport) -> list[MessagesChanged]:
+    """The changes of one kind in one record: those of each message are in the report."""
+    sums: dict[tuple[str, str, str], list[int]] = {}
+    for change in report.changes:
+        numbers = sums.setdefault((change.action, change.reason, change.category), [0, 0, 0])
+        numbers[0] += len(change.messages)
+        numbers[1] += change.tokens_before
+        numbers[2] += change.tokens
     return [
         MessagesChanged(
-            change=change.action,
-            reason=change.reason,
-            category=change.category,
-            messages=len(change.messages),
-            tokens_before=change.tokens_before,
-            tokens=change.tokens,
+            change=action, reason=reason, category=category, messages=count, tokens_before=before, tokens=after
         )
-        for change in report.changes
+        for (action, reason, category), (count, before, after) in sums.items()
     ]
 
 

@@ -171,7 +171,7 @@ class FieldsResolved(AuditRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessagesChanged(AuditRecord):
-    """Messages that belong together were changed to keep the budget, or because no API would take them.
+    """Messages were changed to keep the budget, or because no API would take them; all changes of a kind.
 
     Args:
         change: "dropped", "shortened", "cut" or "moved".
