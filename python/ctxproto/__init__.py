@@ -49,6 +49,7 @@ from ctxproto.tasks.files import FileArtifactStore, FsspecArtifactStore
 from ctxproto.tasks.policy import ContextPolicy
 from ctxproto.tasks.state import ArtifactRef, DeclaredFields, TaskStateEnvelope
 from ctxproto.tasks.stores import ArtifactStore, ArtifactUri, InMemoryArtifactStore
+from ctxproto.telemetry import OpenTelemetrySink
 from ctxproto.tokens import MessageCount, Tokenizer
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
@@ -100,6 +101,7 @@ __all__ = [
     "MessageCount",
     "MissingFieldError",
     "Namespace",
+    "OpenTelemetrySink",
     "PairingProblem",
     "PreparedContext",
     "Redaction",

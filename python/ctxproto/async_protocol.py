@@ -54,9 +54,9 @@ class AsyncContextProtocol:
     ) -> PreparedContext:
         """See `ContextProtocol.prepare_context`."""
         inner, started, found = self._protocol, time.time_ns(), None
-        if inner._asks(memory_query):  # noqa: SLF001 - of the same make
+        if (query := inner._asked(memory_query)) is not None:  # noqa: SLF001 - of the same make
             search = inner._memory_backend.search  # noqa: SLF001
-            found = await _called(search, memory_query, namespace=inner._prefix)  # noqa: SLF001
+            found = await _called(search, query, namespace=inner._prefix)  # noqa: SLF001
         return inner._assembled(  # noqa: SLF001
             started,
             found,
@@ -64,7 +64,7 @@ class AsyncContextProtocol:
             tool_results=tool_results,
             task_state=task_state,
             system_prompt=system_prompt,
-            memory_query=memory_query,
+            query=query,
             history=history,
             tool_calls=tool_calls,
             cached=cached,
@@ -84,11 +84,11 @@ class AsyncContextProtocol:
     async def query_memory(self, query_text: str, namespace: str | None = None) -> list[dict[str, Any]]:
         """See `ContextProtocol.query_memory`."""
         inner = self._protocol
-        if not inner._asks(query_text):  # noqa: SLF001 - of the same make
+        if (query := inner._asked(query_text)) is None:  # noqa: SLF001 - of the same make
             return []
         scope = inner._prefix if namespace is None else namespace  # noqa: SLF001
-        found = await _called(inner._memory_backend.search, query_text, namespace=scope)  # noqa: SLF001
-        return inner._through(query_text, scope, found)  # noqa: SLF001
+        found = await _called(inner._memory_backend.search, query, namespace=scope)  # noqa: SLF001
+        return inner._through(query, scope, found)  # noqa: SLF001
 
     async def persist_memory(self, content: str, namespace: str | None = None) -> bool:
         """See `ContextProtocol.persist_memory`."""

@@ -180,8 +180,8 @@ class ContextProtocol:
         """
         started = time.time_ns()
         found = None
-        if self._asks(memory_query):
-            found = self._memory_backend.search(memory_query, namespace=self._prefix)
+        if (query := self._asked(memory_query)) is not None:
+            found = self._memory_backend.search(query, namespace=self._prefix)
         return self._assembled(
             started,
             found,
@@ -189,7 +189,7 @@ class ContextProtocol:
             tool_results=tool_results,
             task_state=task_state,
             system_prompt=system_prompt,
-            memory_query=memory_query,
+            query=query,
             history=history,
             tool_calls=tool_calls,
             cached=cached,
@@ -225,10 +225,11 @@ class ContextProtocol:
 
         `namespace` is the reader's; all of the user's memories unless given.
         """
-        if not self._asks(query_text):
+        query = self._asked(query_text)
+        if query is None:
             return []
         scope = self._prefix if namespace is None else namespace
-        return self._through(query_text, scope, self._memory_backend.search(query_text, namespace=scope))
+        return self._through(query, scope, self._memory_backend.search(query, namespace=scope))
 
     def persist_memory(self, content: str, namespace: str | None = None) -> bool:
         """Remembers something if the gate lets it, redacted; whether it did.
@@ -316,7 +317,7 @@ class ContextProtocol:
         tool_results: object,
         task_state: object,
         system_prompt: object,
-        memory_query: object,
+        query: str | None,
         history: object,
         tool_calls: object,
         cached: int,
@@ -330,7 +331,7 @@ class ContextProtocol:
         records: list[AuditRecord] = []
         about, recalled = [], ""
         if found is not None:
-            recalled = self._recalled(str(memory_query), list(found), records)
+            recalled = self._recalled(query or "", list(found), records)
             about = [assembly.system(recalled, "memory")] if recalled else []
         said = assembly.content(user_message)
         if state is not None:
@@ -370,9 +371,10 @@ class ContextProtocol:
         self._record(prepared.audit_records, started, None if state is None else state.task_id, report)
         return prepared
 
-    def _asks(self, query: object) -> bool:
-        asked = query is not None and arguments.text("memory_query", query) != ""
-        return asked and self._memory_backend is not None and self.policy.read_memory
+    def _asked(self, query: object) -> str | None:
+        """What memory is asked; None for nothing."""
+        text = "" if query is None else arguments.text("memory_query", query)
+        return text if text and self._memory_backend is not None and self.policy.read_memory else None
 
     def _recalled(self, query: str, candidates: list[Any], records: list[AuditRecord]) -> str:
         """What a model reads of the memories that it may read; empty for none."""

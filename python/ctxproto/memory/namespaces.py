@@ -202,7 +202,7 @@ def namespace_of(value: object) -> Namespace | None:
     if not issubclass(type(value), str | tuple | list):
         return None
     # Those of one conversation are read again with every call.
-    return _read(value) if type(value) is str and len(value) <= _SHORT else _read.__wrapped__(value)  # type: ignore[arg-type]
+    return _read(value) if type(value) is str and len(value) <= _SHORT else _read.__wrapped__(value)
 
 
 _SHORT = 500

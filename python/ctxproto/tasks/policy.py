@@ -13,7 +13,7 @@ from ctxproto.memory.gate import MemoryContextGate
 from ctxproto.tokens import Tokenizer, default_tokenizer
 from ctxproto.tools.envelope import ToolResultEnvelope
 from ctxproto.tools.redact import Redactor, default_redactor
-from ctxproto.tools.trim import Strategy, Trimmer
+from ctxproto.tools.trim import STRATEGIES, Strategy, Trimmer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -85,10 +85,8 @@ class ContextPolicy:
         )
         object.__setattr__(self, "_budget", budget)
         self.gate()
-        if self.tool_strategy == "field_whitelist":
-            raise ConfigTypeError(
-                "tool_strategy: the fields to keep differ from tool to tool; trim such results one by one"
-            )
+        # The fields that field_whitelist would keep differ from tool to tool.
+        arguments.one_of("tool_strategy", self.tool_strategy, [one for one in STRATEGIES if one != "field_whitelist"])
         Trimmer(self.max_tool_tokens, strategy=self.tool_strategy, tokenizer=self._limiting, redactor=None)
 
     @property
