@@ -231,18 +231,23 @@ def exact() -> Callable[[str], list[int]]:
     return lambda text: encoding.encode(text, disallowed_special=())
 
 
-def langchain(messages: Messages, most: int, tokenizer: Tokenizer) -> Callable[[], object]:
-    """`trim_messages`, counting each message exactly, with our counter: the faster one."""
+def langchain(messages: Messages, most: int, _: Tokenizer) -> Callable[[], object]:
+    """`trim_messages` with exact counts: tiktoken, as OpenAI's cookbook counts messages."""
     from langchain_core.messages import convert_to_messages, trim_messages
 
-    given = convert_to_messages(messages)
+    given, encode = convert_to_messages(messages), exact()
 
-    def count(those: list[Any]) -> int:
-        calls = [json.dumps(call["args"]) for one in those for call in getattr(one, "tool_calls", [])]
-        return sum(tokenizer.count_many([*(str(one.content) for one in those), *calls])) + 4 * len(those)
+    def one(message: Any) -> int:
+        calls = [call["name"] + json.dumps(call["args"]) for call in getattr(message, "tool_calls", [])]
+        return 3 + sum(len(encode(text)) for text in (str(message.content), *calls))
 
     return lambda: trim_messages(
-        given, max_tokens=most, token_counter=count, strategy="last", start_on="human", include_system=True
+        given,
+        max_tokens=most,
+        token_counter=lambda those: 3 + sum(map(one, those)),
+        strategy="last",
+        start_on="human",
+        include_system=True,
     )
 
 
