@@ -37,7 +37,7 @@ _STRATEGIES = tuple(name for name in STRATEGIES if name != "field_whitelist")
 
 
 class BudgetChange(NamedTuple):
-    """What was done to messages that belong together.
+    """What was done to messages, and why; groups of one category that went one after the other are told together.
 
     Args:
         action: "dropped"; "shortened" (their texts were trimmed); "cut" (calls that nobody answered were taken out of
@@ -228,7 +228,7 @@ class TokenBudget:
             stride=self._stride,
             cached=arguments.number("cached", cached, 0),
         )
-        told = tuple(BudgetChange(*change) for change in changes)  # type: ignore[arg-type]
+        told = tuple(map(BudgetChange._make, changes))
         self._report = BudgetReport(self._max_tokens, self._reserve, before, after, told, first)
         return kept
 
