@@ -13,12 +13,10 @@ use crate::fit::{Draft, Fit, Made};
 use crate::lines::{self, Patterns};
 use crate::loss::{Loss, Size};
 use crate::piece::{Piece, Swap};
-use crate::sieve::Sieve;
-use crate::signs::Tier;
 use crate::strategy::Strategy;
 use crate::stream::Trimmer;
 use crate::view::{Look, View, Windows};
-use crate::{diff, fields, json, signs, summary, table};
+use crate::{diff, fields, json, summary, table};
 
 /// How text is to be trimmed. Immutable, shared by threads.
 #[derive(Clone)]
@@ -288,20 +286,7 @@ impl Source<'_> {
     }
 
     fn lines(&self) -> Result<Made, TrimError> {
-        let mut sieve = Sieve::new(self.plan.budget);
-        // Signs are looked for in all lines at once, which is faster than in one after another.
-        let mut signs = vec![];
-        signs::best(&self.piece().text, |at, tier| signs.push((at, tier)));
-        let mut signs = signs.into_iter().peekable();
-        lines::each(self.piece(), |range, line| {
-            let mut sign = None;
-            while let Some((_, tier)) = signs.next_if(|&(at, _)| at < range.end) {
-                sign = Some(sign.map_or(tier, |s: Tier| s.min(tier)));
-            }
-            let sign = lines::sign(&self.plan.patterns, &line, sign);
-            sieve.put(line, sign);
-        });
-        let sorted = sieve.finish();
+        let sorted = lines::sorted(self.piece(), &self.plan.patterns, self.plan.budget);
         self.fit("lines").run(lines::drafts(&sorted, self.size.lines, &*self.plan.counter, &lines::PLAIN))
     }
 
