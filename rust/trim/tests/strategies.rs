@@ -136,7 +136,9 @@ fn a_log_in_json_is_sieved() {
     let answer = format!("{{\"stdout\": {}, \"took_ms\": 12}}", quoted(&log(1000)));
     for text in [answer.clone(), format!("{{\"content\": {}}}", quoted(&answer))] {
         let (kept, loss) = run(Trim::Json, 250, &text);
-        for line in ["ERROR disk full", "KeyError: 'user'", "with needle", "all done", "exit code 3", "took_ms"] {
+        for line in
+            ["ERROR disk full", "KeyError: 'user'", "with needle", "all done", "exit code 3", "took_ms"]
+        {
             assert!(kept.contains(line), "{line} in\n{kept}");
         }
         assert!(kept.contains(" lines cut]") && loss.tokens <= 250 && kept.len() > 700, "{kept}");
