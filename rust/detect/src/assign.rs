@@ -1318,6 +1318,9 @@ fn has_digit_or_mixed(value: &[u8]) -> bool {
         || value.iter().any(u8::is_ascii_lowercase) && value.iter().skip(1).any(u8::is_ascii_uppercase)
 }
 
+/// What stands in code and prose, and in no token.
+const NO_TOKEN: ByteSet = ByteSet::of(b" ()[{<>,*");
+
 /// Whether `value`, assigned to a name of this kind, is a secret to take out.
 pub(crate) fn worth(kind: Kind, value: &[u8], quoted: bool) -> bool {
     let len = value.len();
@@ -1339,9 +1342,7 @@ pub(crate) fn worth(kind: Kind, value: &[u8], quoted: bool) -> bool {
                 return true;
             }
             len >= 8
-                && !value
-                    .iter()
-                    .any(|b| matches!(b, b' ' | b'(' | b')' | b'[' | b'{' | b'<' | b'>' | b',' | b'*'))
+                && !value.iter().any(|&b| NO_TOKEN.has(b))
                 && !is_path(value)
                 && !decoy::is_stand_in(value)
                 && strong(value)
