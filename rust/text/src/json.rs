@@ -161,9 +161,11 @@ pub fn depends_on_place(text: &[u8], start: usize, end: usize) -> bool {
 
 /// Whether a value holds more than a number or a word does.
 fn goes_beyond(value: &[u8]) -> bool {
-    // All of the value without a way out: that is what becomes vector instructions.
-    let holds = |any, &b: &u8| any | (b == b'"') | ((b | 0x20).wrapping_sub(b'{') < 3) & (b != b'|');
-    value.iter().fold(false, holds) || value.first().is_some_and(|b| b" \t\r\n,:".contains(b))
+    // All of the value without a way out, in numbers: that is what becomes vector instructions.
+    let holds = |any: u8, &b: &u8| {
+        any | u8::from(b == b'"') | u8::from((b | 0x20).wrapping_sub(b'{') < 3) & u8::from(b != b'|')
+    };
+    value.iter().fold(0, holds) != 0 || value.first().is_some_and(|b| b" \t\r\n,:".contains(b))
 }
 
 impl Default for JsonPath {
