@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from ctxproto import ConfigError, InputError, InputTypeError, RuleError, StreamError, Tokenizer, Trimmer, trim
+from ctxproto import ConfigError, InputTypeError, RuleError, StreamError, Tokenizer, Trimmer, trim
 from ctxproto.tools.trim import STRATEGIES
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -89,7 +89,7 @@ def pieces(text: str, size: int) -> Iterator[str]:
         yield text[at : at + size]
 
 
-@pytest.mark.parametrize("strategy", ["first_n", "last_n", "head_tail", "lines"])
+@pytest.mark.parametrize("strategy", [s for s in STRATEGIES if s != "field_whitelist"])
 def test_pieces_give_what_the_whole_gives(strategy: str) -> None:
     trimmer = Trimmer(120, strategy=strategy)  # type: ignore[arg-type]
     whole = trimmer.trim(LOG)
@@ -161,8 +161,6 @@ def test_what_is_wrong_is_told_by_its_place() -> None:
 
 
 def test_misuse() -> None:
-    with pytest.raises(InputError, match="pieces"):
-        Trimmer(100, strategy="json").trim_iter(["x"])
     with pytest.raises(InputTypeError):
         Trimmer(100, strategy="lines").trim_iter(5)  # type: ignore[arg-type]
     with pytest.raises(InputTypeError):

@@ -164,9 +164,10 @@ class Trimmer:
     def trim_iter(self, pieces: Iterable[AnyText], *, whole: bool = False) -> Trimmed[AnyText]:
         """Trims a text that comes in pieces, such as an open file, in memory that does not grow with it.
 
-        For "first_n", "last_n", "head_tail" and "lines"; the result is that of the whole text. "first_n" stops reading
+        The result is that of the whole text. "first_n", "last_n", "head_tail" and "lines" see it go by; the others hold
+        up to 64 MiB, and a longer text is trimmed by "lines", which `loss.instead` says. "first_n" stops reading
         when more cannot change what is kept: the marker then gives no totals, and `loss.complete` is False. With
-        `whole` it reads on to count them. Raises `InputError` for the other strategies.
+        `whole` it reads on to count them.
         """
         stream, iterator = self._core.stream(), None
         with suppress(TypeError):  # raised again below

@@ -66,9 +66,9 @@ impl Trimming {
     }
 
     /// The form for text that arrives in pieces.
-    fn stream(slf: &Bound<'_, Self>) -> PyResult<TrimStream> {
-        let engine = slf.get().plan.stream().map_err(|e| told(&e))?;
-        Ok(TrimStream { trimming: slf.clone().unbind(), state: Mutex::new((Some(engine), None)) })
+    fn stream(slf: &Bound<'_, Self>) -> TrimStream {
+        let engine = slf.get().plan.stream();
+        TrimStream { trimming: slf.clone().unbind(), state: Mutex::new((Some(engine), None)) }
     }
 }
 

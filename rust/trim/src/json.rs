@@ -405,7 +405,8 @@ impl<'p> Document<'p> {
     }
 
     fn log(&self, inner: &Range<usize>) -> Option<Rc<Log>> {
-        let read = || Log::read(&self.piece.text[inner.clone()], self.patterns).map(Rc::new);
+        let may_cut = |at| self.piece.may_cut(inner.start + at);
+        let read = || Log::read(&self.piece.text[inner.clone()], self.patterns, may_cut).map(Rc::new);
         self.logs.borrow_mut().entry(inner.start).or_insert_with(read).clone()
     }
 }

@@ -27,8 +27,8 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// `inside` is what stands between the quotes.
-    pub(crate) fn read(inside: &[u8], patterns: &Patterns) -> Option<Self> {
+    /// `inside` is what stands between the quotes; `may_cut` says where in it a cut tears nothing.
+    pub(crate) fn read(inside: &[u8], patterns: &Patterns, may_cut: impl Fn(usize) -> bool) -> Option<Self> {
         memchr::memmem::find_iter(inside, br"\n").nth(FEW - 1)?;
         let (text, from) = nested::open(inside)?;
         let piece = Piece { text: Cow::Owned(text), start: 0, swaps: vec![] };
@@ -36,7 +36,8 @@ impl Log {
         lines::each(&piece, |range, _| lines.push(from[range.start]..from[range.end]));
         let sorted = lines::sorted(&piece, patterns, HELD);
         let ranked = sorted.ranked().map(|(tier, line)| (tier, line.row)).collect();
-        (lines.len() >= FEW).then_some(Self { lines, ranked })
+        let whole = |line: &Range<usize>| may_cut(line.start);
+        (lines.len() >= FEW && lines.iter().all(whole)).then_some(Self { lines, ranked })
     }
 
     /// The lines for so many bytes, marks included, in their order; none where not one fits.

@@ -52,6 +52,12 @@ pub struct Trimmed<'t> {
     pub replaced: Vec<Replaced>,
 }
 
+impl Trimmed<'_> {
+    pub(crate) fn into_owned(self) -> Trimmed<'static> {
+        Trimmed { text: Cow::Owned(self.text.into_owned()), loss: self.loss, replaced: self.replaced }
+    }
+}
+
 /// A value that a placeholder stands for: where it stood, never what it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replaced {
@@ -95,7 +101,7 @@ impl Plan {
     }
 
     /// The form for text that arrives in pieces.
-    pub fn stream(&self) -> Result<Trimmer, TrimError> {
+    pub fn stream(&self) -> Trimmer {
         Trimmer::new(self.clone())
     }
 

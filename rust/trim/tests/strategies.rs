@@ -263,12 +263,7 @@ fn hints_and_errors() {
     plan.budget = 4;
     let error = plan.trim(text.as_bytes()).unwrap_err();
     assert!(matches!(error, TrimError::TooSmall { budget: 4, needed } if needed > 4), "{error}");
-    assert!(plan_for(Trim::Json).stream().is_err_and(|e| e.to_string().contains("json")));
     assert!(Patterns::new(["("]).is_err());
-}
-
-fn plan_for(strategy: Trim) -> ctxproto_trim::Plan {
-    plan(strategy, 100, Arc::new(Fours), false)
 }
 
 #[test]
