@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use crate::messages::{Counter, Parts, REPLY, Reader};
 use crate::redactor::Redactor;
 use crate::text::{self, Text};
-use crate::{enter, errors, trim};
+use crate::{enter, errors, function, tokens, trim};
 
 /// How messages are made to fit; `ctxproto.budget` has validated the arguments.
 #[pyclass(frozen, module = "ctxproto._core")]
@@ -40,20 +40,19 @@ type Told<'py> = (&'static str, &'static str, Bound<'py, PyTuple>, String, usize
 impl Flusher {
     #[new]
     fn py_new(
-        counter: Counter,
+        counter: &Bound<'_, PyAny>,
         strategies: &Bound<'_, PyDict>,
         redactor: Option<&Bound<'_, Redactor>>,
     ) -> PyResult<Self> {
-        let mut plans = HashMap::new();
-        if let Some(estimate) = counter.estimate() {
-            let strategies: HashMap<String, String> = strategies.extract()?;
-            for (category, strategy) in strategies {
-                let mut plan = Plan::new(trim::strategy(&strategy), 0, Arc::new(estimate));
-                plan.redactor = redactor.map(|r| Arc::clone(&r.get().engine));
-                plans.insert(category, plan);
-            }
-        }
-        Ok(Self { counter, plans })
+        let strategies: HashMap<String, String> = strategies.extract()?;
+        let plan = |strategy: &str| {
+            let mut plan = Plan::new(trim::strategy(strategy), 0, tokens::counter(counter));
+            plan.redactor = redactor.map(|r| Arc::clone(&r.get().engine));
+            plan
+        };
+        let plans =
+            strategies.iter().map(|(category, strategy)| (category.clone(), plan(strategy))).collect();
+        Ok(Self { counter: counter.extract()?, plans })
     }
 
     /// The messages that fit into `most` tokens, `fixed` of them taken by other things: the messages, what they took and
@@ -89,8 +88,10 @@ impl Flusher {
             .zip(&facts)
             .map(|(parts, facts)| self.message(parts, facts, &texts, &tokens, &priorities))
             .collect();
-        let outcome = enter::detached(py, || ctxproto_budget::flush(&views, limits))?
-            .map_err(|short| told(&short, &facts, most, fixed))?;
+        let outcome = function::settled(|| {
+            enter::detached(py, || ctxproto_budget::flush(&views, limits))?
+                .map_err(|short| told(&short, &facts, most, fixed))
+        })?;
         let kept = PyList::empty(py);
         for one in &outcome.kept {
             let message = messages.get_item(one.at)?;

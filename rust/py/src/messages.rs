@@ -294,13 +294,6 @@ pub(crate) enum Counter {
 }
 
 impl Counter {
-    pub(crate) fn estimate(&self) -> Option<Estimate> {
-        match self {
-            Self::Encoding(encoding) => Some(encoding.get().0),
-            Self::Function(_) => None,
-        }
-    }
-
     /// What each text takes; those that were counted before are not counted again.
     pub(crate) fn count(&self, py: Python<'_>, texts: &[Text<'_>]) -> PyResult<Vec<usize>> {
         match self {
