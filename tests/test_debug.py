@@ -142,7 +142,10 @@ def test_patterns_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_snapshots_are_redacted_whole_and_read_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     token = random_token(3)
-    messages = [{"role": "user", "content": f"mine is {token}"}, {"role": "assistant", "content": None}]
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": f"mine is {token}"},
+        {"role": "assistant", "content": None},
+    ]
     path = ContextDebugKit.dump_context_snapshot(messages, 7, str(tmp_path / "snapshots"))
     assert re.fullmatch(r"step_0007_\d{8}_\d{6}_\d{6}\.json", path.name)
     assert "📸 Context snapshot saved:" in capsys.readouterr().out

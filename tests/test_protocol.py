@@ -494,6 +494,7 @@ def test_real_runs_at_every_step(corpora: Path) -> None:
 
 def test_what_is_no_argument() -> None:
     protocol = ContextProtocol()
-    for wrong in ({"tool_results": ["x"]}, {"task_state": {}}, {"history": ["x"]}, {"user_message": 3}):
+    cases: list[dict[str, Any]] = [{"tool_results": ["x"]}, {"task_state": {}}, {"history": ["x"]}, {"user_message": 3}]
+    for wrong in cases:
         with pytest.raises(ConfigTypeError, match=next(iter(wrong))):
-            protocol.prepare_context(**wrong)  # type: ignore[arg-type]
+            protocol.prepare_context(**wrong)

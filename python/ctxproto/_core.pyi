@@ -59,13 +59,15 @@ class Flusher:
         cached: int,
     ) -> tuple[list[Any], int, int, list[tuple[str, str, tuple[int, ...], str, int, int]], int | None]: ...
 
+def limit_by(function: Callable[[str], int], text: str | Buffer, most: int, *, tail: bool = False) -> int: ...
+
 @final
 class Trimming:
     def __new__(
         cls,
         strategy: str,
         max_tokens: int,
-        encoding: Encoding,
+        counter: Encoding | Callable[[str], int],
         *,
         redactor: Redactor | None = None,
         fields: Sequence[str] = ...,

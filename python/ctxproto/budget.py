@@ -12,7 +12,7 @@ from ctxproto import _core, arguments
 from ctxproto.errors import BudgetError, ConfigError, ConfigTypeError, shown
 from ctxproto.tokens import Tokenizer, default_tokenizer
 from ctxproto.tools.redact import Redactor, default_redactor
-from ctxproto.tools.trim import STRATEGIES
+from ctxproto.tools.trim import STRATEGIES, counting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ _STRATEGIES = tuple(name for name in STRATEGIES if name != "field_whitelist")
 
 
 class BudgetChange(NamedTuple):
-    """What was done to messages that belong together.
+    """What was done to messages, and why; groups of one category that went one after the other are told together.
 
     Args:
         action: "dropped"; "shortened" (their texts were trimmed); "cut" (calls that nobody answered were taken out of
@@ -98,7 +98,7 @@ class TokenBudget:
         max_tokens: The size of the model's window, or what of it you want to use.
         reserve: Tokens of it that are kept free for the answer.
         tools: The definitions of the tools that are sent along; they take tokens, too.
-        tokenizer: What counts; `o200k_base` unless given. With one of a function nothing is shortened.
+        tokenizer: What counts; `o200k_base` unless given.
         redactor: Redacts texts before they are shortened; the default policy unless given. None leaves secrets in.
         strategies: How the texts of a category are shortened, where that is not the default: one of
             `ctxproto.tools.trim`'s strategies but "field_whitelist", or None for not at all. By default "system" and
@@ -141,9 +141,8 @@ class TokenBudget:
         self._max_tokens = arguments.number("max_tokens", max_tokens, 1)
         self._reserve = arguments.number("reserve", reserve, 0)
         self._stride = arguments.number("stride", stride, 0)
-        if tokenizer is not None and not isinstance(tokenizer, Tokenizer):
-            raise ConfigTypeError(f"tokenizer is a Tokenizer, not {shown(tokenizer)}")
-        tokenizer = tokenizer or default_tokenizer()
+        tokenizer = default_tokenizer() if tokenizer is None else tokenizer
+        counter = counting("tokenizer", tokenizer)
         if issubclass(type(redactor), str) and str.__str__(redactor) == "default":
             redactor = default_redactor()
         if redactor is not None and not isinstance(redactor, Redactor):
@@ -154,7 +153,7 @@ class TokenBudget:
                 f"reserve ({self._reserve}) and tools ({self._fixed}) take more than max_tokens ({self._max_tokens})",
                 self._reserve + self._fixed,
             )
-        self._core = _core.Flusher(tokenizer.counts, _shortened(strategies), redactor)
+        self._core = _core.Flusher(counter, _shortened(strategies), redactor)
         self._allocations: dict[str, int] = {}
         self._priorities = dict(CATEGORIES)
         self._report: BudgetReport | None = None
@@ -228,7 +227,7 @@ class TokenBudget:
             stride=self._stride,
             cached=arguments.number("cached", cached, 0),
         )
-        told = tuple(BudgetChange(*change) for change in changes)  # type: ignore[arg-type]
+        told = tuple(map(BudgetChange._make, changes))
         self._report = BudgetReport(self._max_tokens, self._reserve, before, after, told, first)
         return kept
 

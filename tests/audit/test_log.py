@@ -158,9 +158,12 @@ def test_a_log_goes_on_where_it_ended(tmp_path: Path) -> None:
 def test_threads_write_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     with AuditLog(path, chain=True, max_bytes=5000, keep=100) as log:
-        threads = [
-            threading.Thread(target=lambda: [log.write(records(3), CONTEXT) for _ in range(50)]) for _ in range(4)
-        ]
+
+        def work() -> None:
+            for _ in range(50):
+                log.write(records(3), CONTEXT)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:

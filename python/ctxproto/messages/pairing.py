@@ -42,10 +42,10 @@ def in_openai(messages: list[Dict], *, pending: bool) -> Iterator[PairingProblem
                 yield PairingProblem(at, "orphan", _OPENAI_ORPHAN)
             continue
         if waiting:
-            yield PairingProblem(calls_at, "unanswered", _OPENAI_UNANSWERED.format(", ".join(waiting)))
-        waiting, calls_at = [call["id"] for call in message.get("tool_calls") or []], at
+            yield PairingProblem(calls_at, "unanswered", _OPENAI_UNANSWERED.format(", ".join(map(str, waiting))))
+        waiting, calls_at = [call.get("id") for call in message.get("tool_calls") or []], at
     if waiting and not pending:
-        yield PairingProblem(calls_at, "unanswered", _OPENAI_UNANSWERED.format(", ".join(waiting)))
+        yield PairingProblem(calls_at, "unanswered", _OPENAI_UNANSWERED.format(", ".join(map(str, waiting))))
 
 
 def in_responses(items: list[Dict], *, pending: bool) -> Iterator[PairingProblem]:

@@ -68,6 +68,13 @@ pub enum What {
     Moved,
 }
 
+impl What {
+    /// Whether messages went.
+    pub fn is_drop(self) -> bool {
+        matches!(self, Self::OverBudget | Self::Leading | Self::Orphan | Self::Duplicate | Self::Unanswered)
+    }
+}
+
 /// A change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {

@@ -154,13 +154,16 @@ mod tests {
         assert_eq!((&last.open[..], last.pending), (&[0][..], true));
     }
 
+    /// The message and the call that a result belongs to.
+    type Owner = Option<(usize, usize)>;
+
     /// The same by looking at everything again for each result.
-    fn oracle(turns: &[Turn<'_>]) -> (Vec<Option<(usize, usize)>>, Vec<(usize, Fault)>) {
-        let mut owner: Vec<Option<(usize, usize)>> = vec![None; turns.len()];
+    fn oracle(turns: &[Turn<'_>]) -> (Vec<Owner>, Vec<(usize, Fault)>) {
+        let mut owner: Vec<Owner> = vec![None; turns.len()];
         let mut faults = vec![];
         for (at, turn) in turns.iter().enumerate() {
             let Some(id) = turn.answers else { continue };
-            let free = |owner: &[Option<(usize, usize)>], message: usize| {
+            let free = |owner: &[Owner], message: usize| {
                 (0..turns[message].calls.len())
                     .find(|&c| turns[message].calls[c] == id && !owner.contains(&Some((message, c))))
             };

@@ -1,9 +1,10 @@
 //! Messages within a budget.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ctxproto_budget::{Kept, Limits, Message, Role, Short, Text as Shortened, Turn, What};
+use ctxproto_budget::{Change, Kept, Limits, Message, Role, Short, Text as Shortened, Turn, What};
 use ctxproto_trim::Plan;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -12,7 +13,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use crate::messages::{Counter, Parts, REPLY, Reader};
 use crate::redactor::Redactor;
 use crate::text::{self, Text};
-use crate::{enter, errors, trim};
+use crate::{enter, errors, function, tokens, trim};
 
 /// How messages are made to fit; `ctxproto.budget` has validated the arguments.
 #[pyclass(frozen, module = "ctxproto._core")]
@@ -25,32 +26,33 @@ pub(crate) struct Flusher {
 /// What is known of a message beside its texts.
 struct Facts<'py> {
     role: Role,
+    /// The ids of its calls, and that of the call which a tool's message answers. None where one was given none: those
+    /// without pair by their order.
     calls: Vec<Option<Text<'py>>>,
-    answers: Option<Option<Text<'py>>>,
-    category: String,
+    answers: Option<Text<'py>>,
+    category: Cow<'static, str>,
 }
 
-/// What was done to messages: action, reason, indices, category, tokens before, tokens after.
+/// What was done to messages in a row: action, reason, indices, category, tokens before, tokens after.
 type Told<'py> = (&'static str, &'static str, Bound<'py, PyTuple>, String, usize, usize);
 
 #[pymethods]
 impl Flusher {
     #[new]
     fn py_new(
-        counter: Counter,
-        strategies: HashMap<String, String>,
+        counter: &Bound<'_, PyAny>,
+        strategies: &Bound<'_, PyDict>,
         redactor: Option<&Bound<'_, Redactor>>,
-    ) -> Self {
-        let plans = counter.estimate().map_or_else(HashMap::new, |estimate| {
-            let counter: Arc<dyn ctxproto_trim::Count> = Arc::new(estimate);
-            let plan = |strategy: &str| {
-                let mut plan = Plan::new(trim::strategy(strategy), 0, Arc::clone(&counter));
-                plan.redactor = redactor.map(|r| Arc::clone(&r.get().engine));
-                plan
-            };
-            strategies.iter().map(|(category, strategy)| (category.clone(), plan(strategy))).collect()
-        });
-        Self { counter, plans }
+    ) -> PyResult<Self> {
+        let strategies: HashMap<String, String> = strategies.extract()?;
+        let plan = |strategy: &str| {
+            let mut plan = Plan::new(trim::strategy(strategy), 0, tokens::counter(counter));
+            plan.redactor = redactor.map(|r| Arc::clone(&r.get().engine));
+            plan
+        };
+        let plans =
+            strategies.iter().map(|(category, strategy)| (category.clone(), plan(strategy))).collect();
+        Ok(Self { counter: counter.extract()?, plans })
     }
 
     /// The messages that fit into `most` tokens, `fixed` of them taken by other things: the messages, what they took and
@@ -62,18 +64,20 @@ impl Flusher {
         &self,
         messages: &Bound<'py, PyList>,
         categories: Option<Vec<Option<String>>>,
-        priorities: HashMap<String, u8>,
+        priorities: &Bound<'py, PyDict>,
         most: usize,
         fixed: usize,
         stride: usize,
         cached: usize,
     ) -> PyResult<(Bound<'py, PyList>, usize, usize, Vec<Told<'py>>, Option<usize>)> {
         let py = messages.py();
+        let priorities: HashMap<String, u8> = priorities.extract()?;
         let (reader, parts, facts) = enter::attached(|| -> PyResult<_> {
             let mut reader = Reader::new();
-            let parts: Vec<Parts> =
-                messages.iter().enumerate().map(|(at, m)| reader.message(at, &m)).collect::<PyResult<_>>()?;
-            Ok((reader, parts, facts(messages, categories)?))
+            let read = messages.iter().enumerate().map(|(at, message)| reader.message(at, &message));
+            let parts: Vec<Parts<'_>> = read.collect::<PyResult<_>>()?;
+            let facts = facts(&parts, categories)?;
+            Ok((reader, parts, facts))
         })??;
         let texts = reader.texts(py)?;
         let tokens = self.counter.count(py, &texts)?;
@@ -84,8 +88,10 @@ impl Flusher {
             .zip(&facts)
             .map(|(parts, facts)| self.message(parts, facts, &texts, &tokens, &priorities))
             .collect();
-        let outcome = enter::detached(py, || ctxproto_budget::flush(&views, limits))?
-            .map_err(|short| told(&short, &facts, most, fixed))?;
+        let outcome = function::settled(|| {
+            enter::detached(py, || ctxproto_budget::flush(&views, limits))?
+                .map_err(|short| told(&short, &facts, most, fixed))
+        })?;
         let kept = PyList::empty(py);
         for one in &outcome.kept {
             let message = messages.get_item(one.at)?;
@@ -96,12 +102,18 @@ impl Flusher {
             })?;
         }
         let first = outcome.first_changed(parts.len());
-        let changes = outcome.changes.into_iter().map(|change| {
-            let (action, reason) = words(change.what);
-            let category = facts[change.at[0]].category.clone();
-            Ok((action, reason, PyTuple::new(py, change.at)?, category, change.before, change.after))
+        let same = |one: &Change, next: &Change| {
+            let category = |change: &Change| &facts[change.at[0]].category;
+            next.what == one.what && next.what.is_drop() && category(next) == category(one)
+        };
+        let rows = outcome.changes.chunk_by(same).map(|row| {
+            let (action, reason) = words(row[0].what);
+            let at = PyTuple::new(py, row.iter().flat_map(|c| c.at.iter().copied()).collect::<Vec<_>>())?;
+            let category = facts[row[0].at[0]].category.clone().into_owned();
+            let (before, after) = (row.iter().map(|c| c.before).sum(), row.iter().map(|c| c.after).sum());
+            Ok((action, reason, at, category, before, after))
         });
-        let changes = changes.collect::<PyResult<_>>()?;
+        let changes = rows.collect::<PyResult<_>>()?;
         Ok((kept, outcome.before + fixed, outcome.after + fixed, changes, first))
     }
 }
@@ -109,7 +121,7 @@ impl Flusher {
 impl Flusher {
     fn message<'t>(
         &'t self,
-        parts: &Parts,
+        parts: &Parts<'_>,
         facts: &'t Facts<'_>,
         texts: &'t [Text<'_>],
         tokens: &[usize],
@@ -117,7 +129,7 @@ impl Flusher {
     ) -> Message<'t> {
         let sum = |(from, to): (usize, usize)| tokens[from..to].iter().sum();
         let text = |&(at, _): &(usize, Option<usize>)| {
-            let plan = self.plans.get(&facts.category)?;
+            let plan = self.plans.get(&*facts.category)?;
             Some(Shortened { text: texts[at].bytes(), tokens: tokens[at], plan })
         };
         let shortened: Option<Vec<Shortened<'_>>> = match facts.role {
@@ -128,110 +140,101 @@ impl Flusher {
         Message {
             role: facts.role,
             turn: Turn {
-                calls: facts.calls.iter().map(id).collect(),
-                answers: facts.answers.as_ref().map(id),
+                calls: facts.calls.iter().map(|id| bytes(id.as_ref())).collect(),
+                answers: (facts.role == Role::Tool).then(|| bytes(facts.answers.as_ref())),
             },
             call_tokens: parts.calls.iter().copied().map(sum).collect(),
             bare: !parts.speaks,
             tokens: parts.framing + sum((parts.from, parts.to)),
             texts: shortened.unwrap_or_default(),
-            priority: priorities.get(&facts.category).copied().unwrap_or(0),
+            priority: priorities.get(&*facts.category).copied().unwrap_or(0),
         }
     }
 }
 
-/// An id, empty where there is none: those without pair by their order.
-fn id<'t>(id: &'t Option<Text<'_>>) -> &'t [u8] {
-    id.as_ref().map_or(b"", Text::bytes)
+fn bytes<'t>(id: Option<&'t Text<'_>>) -> &'t [u8] {
+    id.map_or(b"", Text::bytes)
 }
 
 /// What is known of each message, and the category of those that were given none.
-fn facts<'py>(
-    messages: &Bound<'py, PyList>,
-    categories: Option<Vec<Option<String>>>,
-) -> PyResult<Vec<Facts<'py>>> {
-    let py = messages.py();
-    let mut facts = Vec::with_capacity(messages.len());
-    for (at, message) in messages.iter().enumerate() {
-        let get = |key: &Bound<'py, PyString>| -> PyResult<Option<Bound<'py, PyAny>>> {
-            let value = match message.cast::<PyDict>() {
-                Ok(message) => message.get_item(key)?,
-                Err(_) => Some(message.call_method1(intern!(py, "get"), (key,))?),
-            };
-            Ok(value.filter(|value| !value.is_none()))
+fn facts<'py>(parts: &[Parts<'py>], categories: Option<Vec<Option<String>>>) -> PyResult<Vec<Facts<'py>>> {
+    let mut facts: Vec<Facts<'_>> =
+        parts.iter().enumerate().map(|(at, parts)| Facts::of(at, parts)).collect::<PyResult<_>>()?;
+    // The turn that goes on began with the last message of the user.
+    let turn = facts.iter().rposition(|facts| facts.role == Role::User);
+    let mut given = categories.into_iter().flatten();
+    for (at, facts) in facts.iter_mut().enumerate() {
+        let now = turn.is_none_or(|turn| at > turn);
+        facts.category = match (given.next().flatten(), facts.role) {
+            (Some(category), _) => category.into(),
+            (None, Role::System) => "system".into(),
+            (None, Role::User) if turn == Some(at) => "user_messages".into(),
+            (None, Role::Tool) if now => "tool_results".into(),
+            (None, Role::Assistant) if now && !facts.calls.is_empty() => "tool_results".into(),
+            _ => "history".into(),
         };
-        let role = get(intern!(py, "role"))?;
-        let role = match role.as_ref().and_then(|role| role.cast::<PyString>().ok()).map(|role| role.to_str())
-        {
+    }
+    Ok(facts)
+}
+
+impl<'py> Facts<'py> {
+    /// What is known of the message at `at`, but for its category.
+    fn of(at: usize, parts: &Parts<'py>) -> PyResult<Self> {
+        let role =
+            parts.role.as_ref().and_then(|role| role.cast::<PyString>().ok()).map(|role| role.to_str());
+        let role = match role {
             Some(Ok("system" | "developer")) => Role::System,
             Some(Ok("user")) => Role::User,
             Some(Ok("assistant")) => Role::Assistant,
             Some(Ok("tool")) => Role::Tool,
             _ => {
                 let place = format!("messages[{at}].role");
-                let role = role.unwrap_or_else(|| py.None().into_bound(py));
-                let is_str = role.is_instance_of::<PyString>();
-                return Err(errors::argument(
-                    &place,
-                    "one of system, developer, user, assistant, tool",
-                    &role,
-                    is_str,
-                ));
+                return Err(match &parts.role {
+                    Some(other) => errors::argument(&place, ROLES, other, role.is_some()),
+                    None => errors::config(format!("{place} is {ROLES}, and is not given")),
+                });
             }
         };
-        let mut calls = vec![];
-        if role == Role::Assistant
-            && let Some(given) = get(intern!(py, "tool_calls"))?
-        {
-            let place = || format!("messages[{at}].tool_calls");
-            let Ok(given) = given.cast::<PyList>() else {
-                return Err(errors::argument(&place(), "a list", &given, false));
-            };
-            for (n, call) in given.iter().enumerate() {
-                let Ok(call) = call.cast::<PyDict>() else {
-                    return Err(errors::argument(&format!("{}[{n}]", place()), "a dict", &call, false));
+        let (mut calls, mut answers) = (vec![], None);
+        match (role, &parts.tool_calls, &parts.tool_call_id) {
+            (Role::Assistant, Some(given), _) if !given.is_none() => {
+                let place = || format!("messages[{at}].tool_calls");
+                let Ok(given) = given.cast::<PyList>() else {
+                    return Err(errors::argument(&place(), "a list", given, false));
                 };
-                calls.push(name(call.get_item(intern!(py, "id"))?, || format!("{}[{n}].id", place()))?);
+                for (n, call) in given.iter().enumerate() {
+                    let Ok(call) = call.cast::<PyDict>() else {
+                        return Err(errors::argument(&format!("{}[{n}]", place()), "a dict", &call, false));
+                    };
+                    let id = call.get_item(intern!(call.py(), "id"))?;
+                    calls.push(name(id, || format!("{}[{n}].id", place()))?);
+                }
             }
+            (Role::Tool, _, Some(id)) => {
+                answers = name(Some(id.clone()), || format!("messages[{at}].tool_call_id"))?;
+            }
+            _ => {}
         }
-        let answers = match role {
-            Role::Tool => {
-                Some(name(get(intern!(py, "tool_call_id"))?, || format!("messages[{at}].tool_call_id"))?)
-            }
-            _ => None,
-        };
-        facts.push(Facts { role, calls, answers, category: String::new() });
+        Ok(Self { role, calls, answers, category: Cow::Borrowed("") })
     }
-    // The turn that goes on began with the last message of the user.
-    let turn = facts.iter().rposition(|facts| facts.role == Role::User);
-    let mut given = categories.into_iter().flatten();
-    for (at, facts) in facts.iter_mut().enumerate() {
-        facts.category = given.next().flatten().unwrap_or_else(|| {
-            let now = turn.is_none_or(|turn| at > turn);
-            let category = match facts.role {
-                Role::System => "system",
-                Role::User if turn == Some(at) => "user_messages",
-                Role::Tool if now => "tool_results",
-                Role::Assistant if now && !facts.calls.is_empty() => "tool_results",
-                _ => "history",
-            };
-            category.to_owned()
-        });
-    }
-    Ok(facts)
 }
 
-fn name<'py>(id: Option<Bound<'py, PyAny>>, place: impl Fn() -> String) -> PyResult<Option<Text<'py>>> {
-    match id {
+const ROLES: &str = "one of system, developer, user, assistant, tool";
+
+fn name(id: Option<Bound<'_, PyAny>>, place: impl Fn() -> String) -> PyResult<Option<Text<'_>>> {
+    match id.filter(|id| !id.is_none()) {
         None => Ok(None),
-        Some(id) if id.is_none() => Ok(None),
         Some(id) if id.is_instance_of::<PyString>() => Text::of(&id, "messages").map(Some),
         Some(id) => Err(errors::argument(&place(), "a str", &id, false)),
     }
 }
 
 /// The message with its new texts, and without the calls that are cut.
-fn rewritten<'py>(message: &Bound<'py, PyAny>, kept: &Kept, parts: &Parts) -> PyResult<Bound<'py, PyAny>> {
+fn rewritten<'py>(
+    message: &Bound<'py, PyAny>,
+    kept: &Kept,
+    parts: &Parts<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = message.py();
     let message = py.get_type::<PyDict>().call1((message,))?.cast_into::<PyDict>()?;
     let (content, calls) = (intern!(py, "content"), intern!(py, "tool_calls"));

@@ -23,14 +23,14 @@ pub(crate) fn redact<'py>(
     // First what is new is looked at, all of it at once and without the interpreter, then written if there is need to.
     let mut look = Look { clean, new: vec![], strange: false };
     enter::attached(|| walk::walk(value, &mut look))??;
-    let new: Vec<(Option<&[u8]>, &[u8], Name)> = look
+    let new: Vec<New<'_>> = look
         .new
         .iter()
         .map(|(key, text, name)| (key.as_ref().map(Text::bytes), text.bytes(), *name))
         .collect();
     let size: usize = new.iter().map(|(_, text, _)| text.len()).sum();
     let all_clean = || {
-        let found = |&(key, text, name): &(Option<&[u8]>, &[u8], Name)| {
+        let found = |&(key, text, name): &New<'_>| {
             let found =
                 judged(engine, key, text, &mut |t, format| Ok::<_, Infallible>(engine.redact(t, format)));
             let found = matches!(found, Ok(Some(_)));
@@ -40,7 +40,7 @@ pub(crate) fn redact<'py>(
             found
         };
         // All of it, however early something is found: the rest is clean the next time.
-        !new.iter().fold(false, |any, one| found(one) || any)
+        new.iter().filter(|one| found(one)).count() == 0
     };
     let all_clean = match size {
         ..redactor::ATTACHED_MAX => enter::attached(all_clean)?,
@@ -55,6 +55,9 @@ pub(crate) fn redact<'py>(
     let new = enter::attached(|| walk::walk(value, &mut redact))??;
     Ok((new.unwrap_or_else(|| value.clone()), redact.found))
 }
+
+/// A key that stands over a text, the text, and its name.
+type New<'a> = (Option<&'a [u8]>, &'a [u8], Name);
 
 /// Collects the texts that are not known to be clean.
 struct Look<'a, 'py> {

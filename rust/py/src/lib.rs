@@ -5,6 +5,7 @@ mod batch;
 mod budget;
 mod enter;
 mod errors;
+mod function;
 mod json;
 mod lookup;
 mod memory;
@@ -51,7 +52,7 @@ mod _core {
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]
-    use crate::tokens::{Counter, Encoding};
+    use crate::tokens::{Counter, Encoding, limit_by};
     #[pymodule_export]
     use crate::trim::{TrimStream, Trimming};
     #[pymodule_export]

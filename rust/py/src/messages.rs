@@ -17,7 +17,7 @@ use crate::tokens::{self, Encoding};
 /// Deeper than any message.
 const DEPTH: usize = 50;
 
-/// Framing, as OpenAI's cookbook gives it: around a message, for its name, around a tool definition, and before the reply.
+/// Framing, as the cookbook of `OpenAI` gives it: around a message, for its name, around a tool definition, and before the reply.
 const MESSAGE: usize = 3;
 const NAME: usize = 1;
 const TOOL: usize = 8;
@@ -53,7 +53,11 @@ impl Place<'_> {
 
 /// How the reading of a message is divided.
 #[derive(Default)]
-pub(crate) struct Parts {
+pub(crate) struct Parts<'py> {
+    /// What stands under these keys.
+    pub(crate) role: Option<Bound<'py, PyAny>>,
+    pub(crate) tool_calls: Option<Bound<'py, PyAny>>,
+    pub(crate) tool_call_id: Option<Bound<'py, PyAny>>,
     /// The first of what was read of it, and one past the last.
     pub(crate) from: usize,
     pub(crate) to: usize,
@@ -80,7 +84,7 @@ impl<'py> Reader<'py> {
     }
 
     /// Takes the message at `at`.
-    pub(crate) fn message(&mut self, at: usize, message: &Bound<'py, PyAny>) -> PyResult<Parts> {
+    pub(crate) fn message(&mut self, at: usize, message: &Bound<'py, PyAny>) -> PyResult<Parts<'py>> {
         let place = Place { list: "messages", at, key: None };
         let Some(message) = dict(message)? else {
             return Err(errors::argument(&place.to_string(), "a mapping", message, false));
@@ -122,7 +126,10 @@ impl<'py> Reader<'py> {
             }
             match name {
                 "name" if value.is_truthy()? => parts.framing += NAME,
-                "role" | "name" | "tool_calls" => {}
+                "name" => {}
+                "role" => parts.role = Some(value),
+                "tool_calls" => parts.tool_calls = Some(value),
+                "tool_call_id" => parts.tool_call_id = Some(value),
                 _ => parts.speaks |= self.read.len() > from,
             }
         }
@@ -180,7 +187,7 @@ impl<'py> Reader<'py> {
             "role" | "name" | "text" | "content" | "parts" | "output" | "refusal" | "thinking"
             | "summary" | "arguments" | "title" | "context" | "tool_calls" | "function" | "function_call"
             | "functionCall" | "functionResponse" | "function_response" | "custom" => {
-                self.value(place, value, depth + 1)?
+                self.value(place, value, depth + 1)?;
             }
             // What the model reads as JSON.
             "input" | "args" | "response" => {
@@ -287,13 +294,6 @@ pub(crate) enum Counter {
 }
 
 impl Counter {
-    pub(crate) fn estimate(&self) -> Option<Estimate> {
-        match self {
-            Self::Encoding(encoding) => Some(encoding.get().0),
-            Self::Function(_) => None,
-        }
-    }
-
     /// What each text takes; those that were counted before are not counted again.
     pub(crate) fn count(&self, py: Python<'_>, texts: &[Text<'_>]) -> PyResult<Vec<usize>> {
         match self {
@@ -347,8 +347,9 @@ pub(crate) fn count_messages(
     py: Python<'_>,
     messages: &Bound<'_, PyList>,
     tools: &Bound<'_, PyList>,
-    counter: Counter,
+    counter: &Bound<'_, PyAny>,
 ) -> PyResult<(usize, usize, bool)> {
+    let counter: Counter = counter.extract()?;
     let (reader, framing) = enter::attached(|| -> PyResult<_> {
         let (mut reader, mut framing) = (Reader::new(), REPLY);
         for (at, message) in messages.iter().enumerate() {
