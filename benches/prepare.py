@@ -284,7 +284,7 @@ PEERS: dict[str, Callable[[Messages, int, Tokenizer], Callable[[], object]]] = {
 
 
 def conversations(number: int = 10_000) -> bool:
-    """Ten thousand conversations of a few steps each over one policy, all kept, each with a text of its own."""
+    """Ten thousand conversations of three calls over one policy, all kept, each with texts of its own."""
     all_runs = [run for run in runs() if len(run) > 12]
     policy = ContextPolicy(max_context_tokens=8000)
 
@@ -322,10 +322,12 @@ def conversations(number: int = 10_000) -> bool:
     each = (sizes[-1] - sizes[0]) / (len(held) * 4 / 5)
     ratio = statistics.median(ratios)
     print(
-        f"{number:,} conversations of three calls in {taken:.1f} s, {taken / number / 3 * 1e6:,.0f} us a call;"
+        f"{number:,} conversations of three calls in {taken:.1f} s, "
+        f"{taken / number / 3 * 1e6:,.0f} us a call;"
     )
     print(
-        f"MB resident after each fifth: {', '.join(f'{size / 1e6:.0f}' for size in sizes)}; {each:,.0f} B each."
+        f"MB resident after each fifth: {', '.join(f'{size / 1e6:.0f}' for size in sizes)}; "
+        f"{each:,.0f} B each."
     )
     print(f"Two threads: {ratio:.2f}x one (of {', '.join(f'{one:.2f}' for one in sorted(ratios))}).")
     return ratio >= 1.8
@@ -380,8 +382,10 @@ def tools() -> bool:
             asked_kept += [result.holds(needle) for needle in asked[n][:3]]
     share = statistics.mean(saved)
     print(
-        f"3 tools x 3 steps, {len(saved)} pipelines of real results: {share:.1%} fewer tokens (at least 81 %); of what "
-        f"was asked for {statistics.mean(asked_kept):.1%} kept, of all other needles {statistics.mean(kept):.1%}."
+        f"3 tools x 3 steps, {len(saved)} pipelines of real results: {share:.1%} fewer tokens "
+        f"(at least 81 %); "
+        f"of what was asked for {statistics.mean(asked_kept):.1%} kept, "
+        f"of all other needles {statistics.mean(kept):.1%}."
     )
     return share >= 0.81
 
@@ -410,7 +414,8 @@ def handed_on() -> bool:
     right &= names["*.name"] == [product["name"] for product in chosen.values()]
     share = 1 - seen / carried
     print(
-        f"Artifacts over 3 steps: {carried:,} tokens carried, {seen:,} referred to: {share:.1%} fewer (at least 92 %)."
+        f"Artifacts over 3 steps: {carried:,} tokens carried, {seen:,} referred to: "
+        f"{share:.1%} fewer (at least 92 %)."
     )
     return share >= 0.92 and right
 
