@@ -137,6 +137,9 @@ anything = st.one_of(
     st.lists(any_text, max_size=3),
 )
 
+LOOKUP = _core.Lookup.read('{"a": [{"b": 1}]}')
+assert LOOKUP is not None
+
 REDACTOR = Redactor()
 ENCODING = _core.Encoding("o200k_base")
 CALLABLES: dict[str, Any] = {
@@ -172,6 +175,8 @@ CALLABLES: dict[str, Any] = {
     "limit_by": _core.limit_by,
     "Trimming": _core.Trimming,
     "trim": _core.Trimming("auto", 100, ENCODING).trim,
+    "Lookup": _core.Lookup.read,
+    "Lookup.find": LOOKUP.find,
     "Records": lambda *args, **kwargs: _core.Records(None, *args, **kwargs),
     "Records.insert": _core.Records(None, 0.0).insert,
     "Records.search": lambda *args, **kwargs: _core.Records(None, 0.0).search(b"", True, *args, **kwargs),
