@@ -265,8 +265,8 @@ def test_what_cannot_fit_is_told_with_its_numbers() -> None:
         TokenBudget(700, reserve=100).flush(chat)
     system, user = total(chat[:1]) - 3, total(chat[3:]) - 3
     assert str(e.value) == (
-        f"what must stay takes {system + user + 3} tokens at least, and 600 are allowed: system {system}, user_messages "
-        f"{user}, framing and tools 3; `strategies` lets system, user_messages be shortened"
+        f"what must stay takes {system + user + 3} tokens at least, and 600 are allowed: system {system}, "
+        f"user_messages {user}, framing and tools 3; `strategies` lets system, user_messages be shortened"
     )
     assert e.value.needed == total([chat[0], chat[3]])
     assert "rule" not in str(e.value)
