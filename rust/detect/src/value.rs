@@ -1,7 +1,7 @@
 //! Where a value begins and ends: in quotes of any kind, in a tag, or bare.
 
 use crate::assign::{BLANK, NAME, NAME_MAX, QUOTES, VALUE_MAX, not};
-use crate::class::{ALNUM, ByteSet, SPACE};
+use crate::class::{ALNUM, ByteSet, SPACE, TOKEN};
 use crate::decoy;
 use crate::engine::Scan;
 use crate::keys;
@@ -217,6 +217,9 @@ impl Scan<'_, '_> {
     /// A value without quotes: up to a blank, a quote, an escape, or a sign that begins the next pair.
     pub(crate) fn bare(&mut self, start: usize) -> Look<Option<Value>> {
         let window = self.window;
+        if let Some(end) = self.set_line(start)? {
+            return Ok(Some(Value { start, end, quoted: false }));
+        }
         let mut end = start;
         while end - start < VALUE_MAX {
             let Some(b) = window.at(end)? else { break };
@@ -250,6 +253,28 @@ impl Scan<'_, '_> {
         let text = &window.text[start..end];
         let tag = text.first() == Some(&b'<') && !decoy::is_varied(text);
         Ok((end > start && !tag).then_some(Value { start, end, quoted: false }))
+    }
+
+    /// Where the line `NAME=value` ends that begins as those of environment files do, if the value was drawn from the
+    /// whole keyboard: all signs are its own then.
+    fn set_line(&self, start: usize) -> Look<Option<usize>> {
+        let window = self.window;
+        if window.before(start) != Some(b'=') {
+            return Ok(None);
+        }
+        let end = window.run(start, &not(b" \t\r\n\"'`\\\0"), LINE_MAX)?;
+        if window.at(end)?.is_some_and(|b| b != b'\n' && b != b'\r') {
+            return Ok(None);
+        }
+        let before = window.back(start - 1, NAME_MAX + 8);
+        let name = TOKEN.run_back(before);
+        let line = &before[memchr::memrchr(b'\n', before).map_or(0, |i| i + 1)..before.len() - name];
+        let value = &window.text[start..end];
+        let set = name > 0
+            && [&b""[..], b"export ", b"set ", b"- ", b"ENV ", b"env "].contains(&line)
+            && decoy::is_drawn(value)
+            && !is_query(value);
+        Ok(set.then_some(end))
     }
 
     /// Whether the bracket at `at`, which nothing since `start` opened, closes a list of parameters or arguments:
@@ -291,4 +316,15 @@ impl Scan<'_, '_> {
         let name = window.run(next, &NAME.or(ByteSet::of(b" ")), 48)?;
         Ok(name > next && window.at(name)?.is_some_and(|b| b == b'=' || b == b':'))
     }
+}
+
+/// The longest value of an environment file whose signs are taken for its own.
+const LINE_MAX: usize = 128;
+
+/// Whether further pairs follow in a value: `x&user=bob`.
+fn is_query(value: &[u8]) -> bool {
+    value.split(|&b| b == b'&' || b == b';' || b == b',').skip(1).any(|pair| {
+        let name = NAME.run(pair);
+        name >= 2 && pair.get(name) == Some(&b'=')
+    })
 }

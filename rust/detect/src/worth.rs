@@ -16,7 +16,8 @@ const NO_TOKEN: ByteSet = ByteSet::of(b" ()[{<>,*");
 /// Whether `value`, assigned to a name of this kind, is a secret to take out.
 pub(crate) fn worth(kind: Kind, value: &[u8], quoted: bool) -> bool {
     let len = value.len();
-    if len < 4 || decoy::is_reference(value, quoted) || is_code(value, quoted) {
+    let plain = || decoy::is_reference(value, quoted) || is_code(value, quoted);
+    if len < 4 || plain() && !decoy::is_drawn(value) && !is_mysql_hash(value) {
         return false;
     }
     match kind {
@@ -30,7 +31,7 @@ pub(crate) fn worth(kind: Kind, value: &[u8], quoted: bool) -> bool {
                 && (has_digit_or_mixed(value) || len >= 10 && !is_name(value))
         }
         Kind::Token | Kind::ApiKey | Kind::Key | Kind::Authorization | Kind::Cookie => {
-            if quoted && is_mixed(value) {
+            if (quoted || decoy::is_drawn(value)) && is_mixed(value) {
                 return true;
             }
             len >= 8
@@ -56,7 +57,8 @@ fn is_mixed(value: &[u8]) -> bool {
         signs += u32::from(b.is_ascii_punctuation());
         blanks += u32::from(b.is_ascii_whitespace());
     }
-    digits >= 2 && small >= 4 && capitals >= 4 && signs >= 6 && blanks <= 4
+    let drawn = capitals >= 4 || blanks == 0 && decoy::is_drawn(value);
+    digits >= 2 && small >= 4 && drawn && signs >= 6 && blanks <= 4
 }
 
 /// Enough variety for a token: random, or letters and digits mixed at some length.
@@ -72,6 +74,11 @@ pub(crate) fn strong(value: &[u8]) -> bool {
     random::is_random(value)
         || letters > 0 && digits >= 3 && value.len() >= 12
         || value.len() >= 32 && has_digit_or_mixed(value)
+}
+
+/// `*` and a SHA-1, as `MySQL` keeps passwords.
+fn is_mysql_hash(value: &[u8]) -> bool {
+    value.len() == 41 && value[0] == b'*' && value[1..].iter().all(u8::is_ascii_hexdigit)
 }
 
 /// A number in hexadecimal, as session and object numbers are logged.
