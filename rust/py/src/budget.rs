@@ -90,7 +90,7 @@ impl Flusher {
             .collect();
         let outcome = function::settled(|| {
             enter::detached(py, || ctxproto_budget::flush(&views, limits))?
-                .map_err(|short| told(&short, &facts, most, fixed))
+                .map_err(|short| told(&short, &facts, &self.plans, most, fixed))
         })?;
         let kept = PyList::empty(py);
         for one in &outcome.kept {
@@ -285,7 +285,13 @@ fn words(what: What) -> (&'static str, &'static str) {
 }
 
 /// The error with its numbers, category by category.
-fn told(short: &Short, facts: &[Facts<'_>], most: usize, fixed: usize) -> PyErr {
+fn told(
+    short: &Short,
+    facts: &[Facts<'_>],
+    plans: &HashMap<String, Plan>,
+    most: usize,
+    fixed: usize,
+) -> PyErr {
     let mut shares: Vec<(&str, usize)> = vec![];
     for &(first, tokens) in &short.stays {
         let category = &facts[first].category;
@@ -294,11 +300,18 @@ fn told(short: &Short, facts: &[Facts<'_>], most: usize, fixed: usize) -> PyErr 
             None => shares.push((category, tokens)),
         }
     }
+    let whole: Vec<&str> =
+        shares.iter().map(|(name, _)| *name).filter(|name| !plans.contains_key(*name)).collect();
+    let hint = if whole.is_empty() {
+        String::new()
+    } else {
+        format!("; `strategies` lets {} be shortened", whole.join(", "))
+    };
     let shares: Vec<String> = shares.iter().map(|(name, tokens)| format!("{name} {tokens}")).collect();
     let needed = short.needed + fixed;
     errors::budget(
         format!(
-            "what must stay takes {needed} tokens at least, and {most} are allowed: {}, framing and tools {fixed}",
+            "what must stay takes {needed} tokens at least, and {most} are allowed: {}, framing and tools {fixed}{hint}",
             shares.join(", ")
         ),
         needed,
