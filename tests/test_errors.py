@@ -397,6 +397,7 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "verify_audit_log.path": (lambda x: ctxproto.verify_audit_log(x if no_directory(x) else ANYTHING), "path"),
     "ContextPolicy.max_context_tokens": (lambda x: ContextPolicy(max_context_tokens=x), "max_context_tokens"),
     "ContextPolicy.reserve": (lambda x: fitting(ContextPolicy, reserve=x), "reserve"),
+    "ContextPolicy.tools": (lambda x: fitting(ContextPolicy, tools=x), "tools"),
     "ContextPolicy.tokenizer": (lambda x: ContextPolicy(tokenizer=x), "tokenizer"),
     "ContextPolicy.redactor": (lambda x: ContextPolicy(redactor=x), "redactor"),
     "ContextPolicy.max_tool_tokens": (lambda x: ContextPolicy(max_tool_tokens=x), "max_tool_tokens"),

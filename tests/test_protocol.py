@@ -14,6 +14,7 @@ from ctxproto import (
     AuditContext,
     AuditRecord,
     BudgetError,
+    ConfigError,
     ConfigTypeError,
     ContextDebugKit,
     ContextPolicy,
@@ -314,6 +315,22 @@ def test_a_policy_is_enforced_below() -> None:
     off = ContextProtocol(policy=ContextPolicy(read_memory=False), memory_backend=memory)
     memory.asked.clear()
     assert (len(off.prepare_context("q", memory_query="drink")), off.query_memory("drink")) == (1, [])
+    assert memory.asked == []
+
+
+def test_tools_of_a_policy_may_be_a_generator() -> None:
+    tool = {"type": "function", "function": {"name": "look", "description": "looks " * 20}}
+    policy = ContextPolicy(tools=(one for one in [tool]))
+    prepared = [ContextProtocol(most, policy=policy).prepare_context("q") for most in (8000, 4000)]
+    assert [one.report.tokens for one in prepared] == [TOKENIZER.count_messages([user("q")], [tool]).total] * 2
+
+
+def test_no_backend_sees_a_namespace_that_is_none() -> None:
+    memory = Memory()
+    protocol = ContextProtocol(memory_backend=memory)
+    for call_ in (lambda: protocol.query_memory("q", ""), lambda: protocol.persist_memory(FACT, "user_42:")):
+        with pytest.raises(ConfigError, match="namespace"):
+            call_()
     assert memory.asked == []
 
 

@@ -86,7 +86,7 @@ class AsyncContextProtocol:
         inner = self._protocol
         if (query := inner._asked(query_text)) is None:  # noqa: SLF001 - of the same make
             return []
-        scope = inner._prefix if namespace is None else namespace  # noqa: SLF001
+        scope = inner._reader(namespace)  # noqa: SLF001
         found = await _called(inner._memory_backend.search, query, namespace=scope)  # noqa: SLF001
         return inner._through(query, scope, found)  # noqa: SLF001
 
@@ -94,7 +94,7 @@ class AsyncContextProtocol:
         """See `ContextProtocol.persist_memory`."""
         inner = self._protocol
         text = arguments.text("content", content)
-        scope = inner._namespace if namespace is None else namespace  # noqa: SLF001 - of the same make
+        scope = inner._writer(namespace)  # noqa: SLF001 - of the same make
         if not inner._may_write():  # noqa: SLF001
             return False
         search = inner._memory_backend.search  # noqa: SLF001

@@ -23,6 +23,7 @@ from ctxproto.audit.records import (
     TaskStateInjected,
 )
 from ctxproto.errors import ArtifactError, ConfigTypeError, TaskIdError, shown
+from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.tasks.policy import ContextPolicy, default_policy
 from ctxproto.tasks.state import DeclaredFields, TaskStateEnvelope, checked_store
 from ctxproto.tools.calls import ToolCallRequest
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ContextProtocol", "PreparedContext"]
 
-# What a conversation keeps: envelopes and calls of the last results, security events.
+# What a conversation keeps: envelopes and calls of the last results, security events and tasks.
 _RESULTS = 64
 _EVENTS = 1000
 
@@ -228,7 +229,7 @@ class ContextProtocol:
         query = self._asked(query_text)
         if query is None:
             return []
-        scope = self._prefix if namespace is None else namespace
+        scope = self._reader(namespace)
         return self._through(query, scope, self._memory_backend.search(query, namespace=scope))
 
     def persist_memory(self, content: str, namespace: str | None = None) -> bool:
@@ -242,7 +243,7 @@ class ContextProtocol:
             namespace: Whose it is; the conversation's unless given.
         """
         text = arguments.text("content", content)
-        scope = self._namespace if namespace is None else namespace
+        scope = self._writer(namespace)
         if not self._may_write():
             return False
         existing = list(self._memory_backend.search(self._query(text), namespace=scope))
@@ -266,7 +267,7 @@ class ContextProtocol:
             raise ArtifactError("the protocol has no artifact store with a save()")
         save(_TASK_KEY + state.task_id, state.to_dict())
         with self._lock:
-            self._tasks[state.task_id] = state
+            _keep(self._tasks, state.task_id, state, _EVENTS)
 
     def get_task_state(self, task_id: str, requested_fields: Iterable[str]) -> DeclaredFields:
         """Fields of a task's artifacts, of a state that was prepared or registered here, or is in the artifact store.
@@ -367,7 +368,7 @@ class ContextProtocol:
                 if record.tool_call_id is not None:
                     _keep(self._events, record.tool_call_id, record, _EVENTS)
             if state is not None:
-                self._tasks[state.task_id] = state
+                _keep(self._tasks, state.task_id, state, _EVENTS)
         self._record(prepared.audit_records, started, None if state is None else state.task_id, report)
         return prepared
 
@@ -392,6 +393,13 @@ class ContextProtocol:
             {"content": redact(memory.content).text, "score": memory.relevance_score, "namespace": memory.namespace}
             for memory in selected
         ]
+
+    def _reader(self, namespace: str | None) -> str:
+        """Where memories may be read from, checked before a backend sees it."""
+        return self._prefix if namespace is None else str(Scope.of(namespace))
+
+    def _writer(self, namespace: str | None) -> str:
+        return self._namespace if namespace is None else str(Namespace.checked("namespace", namespace))
 
     def _may_write(self) -> bool:
         return self.policy.write_memory and callable(getattr(self._memory_backend, "save", None))

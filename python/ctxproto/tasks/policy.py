@@ -72,6 +72,8 @@ class ContextPolicy:
                 raise ConfigTypeError(f"{name} is True or False, not {shown(getattr(self, name))}")
         if self.redactor is not None and not isinstance(self.redactor, Redactor):
             raise ConfigTypeError(f"redactor is a Redactor, not {shown(self.redactor)}")
+        # Read once, for they may be a generator.
+        object.__setattr__(self, "tools", tuple(arguments.several("tools", self.tools, "tool definitions")))
         arguments.number("max_context_tokens", self.max_context_tokens, 1)
         arguments.number("max_tool_tokens", self.max_tool_tokens, 1)
         budget = TokenBudget(
