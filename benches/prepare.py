@@ -284,16 +284,24 @@ PEERS: dict[str, Callable[[Messages, int, Tokenizer], Callable[[], object]]] = {
 
 
 def conversations(number: int = 10_000) -> bool:
-    """Ten thousand conversations of three calls over one policy, all kept, each with texts of its own."""
+    """Ten thousand conversations of three calls over one policy, all kept, each with texts of its own.
+
+    Each call brings what an agent's does: three messages more, and a tool's result of 20 KB.
+    """
     all_runs = [run for run in runs() if len(run) > 12]
-    policy = ContextPolicy(max_context_tokens=8000)
+    logs = [
+        path.read_bytes().decode("utf-8", "replace")[:20_000] for path in sorted(CORPORA.glob("logs/*.log"))
+    ]
+    policy = ContextPolicy(max_context_tokens=8000, max_tool_tokens=800)
 
     def talk(at: int) -> ContextProtocol:
-        run = all_runs[at % len(all_runs)]
+        run, log = all_runs[at % len(all_runs)], logs[at % len(logs)]
         protocol = ContextProtocol(policy=policy, conversation_id=str(at))
         own = [{**message, "content": f"{message.get('content')} ({at})"} for message in run[1:12]]
         for end in (4, 8, 11):
-            protocol.prepare_context(history=own[:end], system_prompt="You are an agent.")
+            call = ToolCallRequest(f"call_{at}_{end}", "read_log")
+            result = protocol.handle_tool_result(call, f"log {at}, part {end}\n{log}")
+            protocol.prepare_context("Go on.", [result], history=own[:end], system_prompt="You are an agent.")
         return protocol
 
     def on(threads: int, share: int) -> float:
@@ -310,7 +318,7 @@ def conversations(number: int = 10_000) -> bool:
         return time.perf_counter() - start
 
     on(1, 200)
-    ratios = [on(1, 1000) / on(2, 1000) for _ in range(5)]
+    ratios = [on(1, 400) / on(2, 400) for _ in range(7)]
     held: list[ContextProtocol] = []
     sizes = []
     start = time.perf_counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import threading
 from typing import TYPE_CHECKING, Any
@@ -280,6 +281,16 @@ def test_no_call_leaves_anything_for_the_next() -> None:
         protocol.prepare_context("long " * 100, history=[user("x " * 300)])
     assert protocol.prepare_context("q", system_prompt="s") == first
     assert (protocol.audit_trail, protocol.token_budget.utilization) == (trail, used)
+
+
+def test_results_are_not_held_longer_than_they_are_wanted() -> None:
+    protocol = ContextProtocol()
+    envelope = protocol.handle_tool_result("c", "x" * 1000)
+    protocol.prepare_context("q", [envelope])
+    assert protocol.stats["tool_results_cached"] == 1
+    del envelope
+    gc.collect()
+    assert protocol.stats["tool_results_cached"] == 0
 
 
 def test_what_must_stay_and_does_not_fit_is_an_error() -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from ctxproto import arguments, assembly
 from ctxproto.assembly import Assembly, Part
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ContextProtocol", "PreparedContext"]
 
-# What a conversation keeps: envelopes and calls of the last results, security events and tasks.
-_RESULTS = 64
+# What a conversation keeps: the calls of the last results, security events and tasks.
+_CALLS = 64
 _EVENTS = 1000
 
 _TASK_KEY = "ctxproto:task:"
@@ -137,7 +138,8 @@ class ContextProtocol:
             if not callable(getattr(type(sink), "write", None)):
                 raise ConfigTypeError(f"sinks[{at}] has a write(records, context), unlike {shown(sink)}")
         self.token_budget: TokenBudget = self.policy.budget()
-        self._tool_results: dict[str, ToolResultEnvelope] = {}
+        # Only as long as somebody else wants them: a result may be large, and holds what was redacted in its message.
+        self._tool_results: WeakValueDictionary[str, ToolResultEnvelope] = WeakValueDictionary()
         self._calls: dict[str, ToolCallRequest] = {}
         self._tasks: dict[str, TaskStateEnvelope] = {}
         self._events: dict[str, SecretRedacted] = {}
@@ -217,8 +219,8 @@ class ContextProtocol:
         envelope = self.policy.envelope(name, raw_result, max_tokens, is_error=is_error)
         with self._lock:
             if call is not None:
-                _keep(self._calls, name, call, _RESULTS)
-            _keep(self._tool_results, name, envelope, _RESULTS)
+                _keep(self._calls, name, call, _CALLS)
+            self._tool_results[name] = envelope
         return envelope
 
     def query_memory(self, query_text: str, namespace: str | None = None) -> list[dict[str, Any]]:
@@ -300,7 +302,7 @@ class ContextProtocol:
 
     @property
     def stats(self) -> dict[str, Any]:
-        """The last context's share of the budget, the gate's counts, and how many results are at hand."""
+        """The last context's share of the budget, the gate's counts, and how many envelopes of results are in use."""
         with self._lock:
             return {
                 "budget_utilization": self.token_budget.utilization,
@@ -362,8 +364,7 @@ class ContextProtocol:
         with self._lock:
             self.token_budget, self._last = budget, prepared.audit_records
             self._seen = tuple(text for text in (system, recalled) if text)
-            for envelope in envelopes:
-                _keep(self._tool_results, envelope.tool_call_id, envelope, _RESULTS)
+            self._tool_results.update((envelope.tool_call_id, envelope) for envelope in envelopes)
             for record in secrets:
                 if record.tool_call_id is not None:
                     _keep(self._events, record.tool_call_id, record, _EVENTS)

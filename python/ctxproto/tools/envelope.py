@@ -64,7 +64,8 @@ class ToolResultEnvelope:
     their place: they find more, and leave alone what such patterns take wrongly."""
 
     __slots__ = (
-        "_is_error", "_outcome", "_redactor", "_tokenizer", "_trimmer", "max_tokens", "raw_result", "tool_call_id",
+        "__weakref__", "_is_error", "_outcome", "_redactor", "_tokenizer", "_trimmer", "max_tokens", "raw_result",
+        "tool_call_id",
     )  # fmt: skip
 
     def __init__(
