@@ -6,6 +6,7 @@ False
 """
 
 from ctxproto import _core
+from ctxproto.assembly import PreparedContext
 from ctxproto.async_protocol import AsyncContextProtocol
 from ctxproto.audit.log import AuditLog, AuditProblem, AuditVerdict, verify_audit_log
 from ctxproto.audit.records import AuditContext, AuditRecord, AuditSink
@@ -44,7 +45,7 @@ from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.memory.store import MemoryHit, MemoryRecord, MemoryStore
 from ctxproto.messages.convert import PairingProblem, Repaired, convert, pairing_problems, repair_pairing
 from ctxproto.messages.message import Message
-from ctxproto.protocol import ContextProtocol, PreparedContext
+from ctxproto.protocol import ContextProtocol
 from ctxproto.tasks.files import FileArtifactStore, FsspecArtifactStore
 from ctxproto.tasks.policy import ContextPolicy
 from ctxproto.tasks.state import ArtifactRef, DeclaredFields, TaskStateEnvelope

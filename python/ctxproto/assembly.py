@@ -7,15 +7,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxproto import arguments
-from ctxproto.audit.records import AuditRecord, CallAdded, ResultTrimmed, SecretRedacted
+from ctxproto.audit.records import AuditRecord, CallAdded, MessagesChanged, ResultTrimmed, SecretRedacted
 from ctxproto.errors import ConfigTypeError, shown
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
 
 if TYPE_CHECKING:
+    from ctxproto.budget import BudgetReport
     from ctxproto.tools.redact import Redactor
 
-__all__ = ["Assembly", "Part", "Results", "content", "envelopes", "past", "results", "system", "trimmed"]
+__all__ = [
+    "Assembly",
+    "Part",
+    "PreparedContext",
+    "Results",
+    "changes",
+    "content",
+    "envelopes",
+    "past",
+    "results",
+    "system",
+    "trimmed",
+]
 
 
 class Part(NamedTuple):
@@ -30,6 +43,27 @@ class Part(NamedTuple):
     message: Any
     category: str
     envelope: ToolResultEnvelope | None = None
+
+
+class PreparedContext(list[dict[str, Any]]):
+    """The messages to send: a list, with the account of how it came to be.
+
+    Attributes:
+        audit_records: What was decided, in its order.
+        report: What was done to keep the budget.
+    """
+
+    def __init__(
+        self, messages: Iterable[dict[str, Any]], audit_records: Sequence[AuditRecord], report: BudgetReport
+    ) -> None:
+        super().__init__(messages)
+        self.audit_records = tuple(audit_records)
+        self.report = report
+
+    @property
+    def audit_trail(self) -> list[dict[str, Any]]:
+        """The records as the article's entries."""
+        return [record.to_dict() for record in self.audit_records]
 
 
 class Assembly:
@@ -182,6 +216,22 @@ def trimmed(given: Iterable[ToolResultEnvelope]) -> list[ResultTrimmed]:
         )
         for one in given
         if (loss := one.loss) is not None and loss.dropped_bytes
+    ]
+
+
+def changes(report: BudgetReport) -> list[MessagesChanged]:
+    """The changes of one kind in one record: those of each message are in the report."""
+    sums: dict[tuple[str, str, str], list[int]] = {}
+    for change in report.changes:
+        numbers = sums.setdefault((change.action, change.reason, change.category), [0, 0, 0])
+        numbers[0] += len(change.messages)
+        numbers[1] += change.tokens_before
+        numbers[2] += change.tokens
+    return [
+        MessagesChanged(
+            change=action, reason=reason, category=category, messages=count, tokens_before=before, tokens=after
+        )
+        for (action, reason, category), (count, before, after) in sums.items()
     ]
 
 

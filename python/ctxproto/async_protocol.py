@@ -8,11 +8,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ctxproto import arguments
-from ctxproto.protocol import ContextProtocol, PreparedContext
+from ctxproto.protocol import ContextProtocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ctxproto.assembly import PreparedContext
     from ctxproto.tasks.state import DeclaredFields, TaskStateEnvelope
     from ctxproto.tools.calls import ToolCallRequest
     from ctxproto.tools.envelope import ToolResultEnvelope

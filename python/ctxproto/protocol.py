@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from ctxproto import arguments, assembly
-from ctxproto.assembly import Assembly, Part
+from ctxproto.assembly import Assembly, Part, PreparedContext
 from ctxproto.audit.records import (
     AuditContext,
     AuditRecord,
@@ -19,7 +19,6 @@ from ctxproto.audit.records import (
     MemoryRead,
     MemorySkipped,
     MemoryWritten,
-    MessagesChanged,
     SecretRedacted,
     TaskStateInjected,
 )
@@ -35,34 +34,13 @@ if TYPE_CHECKING:
     from ctxproto.memory.gate import MemoryContextGate, WriteVerdict
     from ctxproto.tools.envelope import ToolResultEnvelope
 
-__all__ = ["ContextProtocol", "PreparedContext"]
+__all__ = ["ContextProtocol"]
 
 # What a conversation keeps: the calls of the last results, security events and tasks.
 _CALLS = 64
 _EVENTS = 1000
 
 _TASK_KEY = "ctxproto:task:"
-
-
-class PreparedContext(list[dict[str, Any]]):
-    """The messages to send: a list, with the account of how it came to be.
-
-    Attributes:
-        audit_records: What was decided, in its order.
-        report: What was done to keep the budget.
-    """
-
-    def __init__(
-        self, messages: Iterable[dict[str, Any]], audit_records: Sequence[AuditRecord], report: BudgetReport
-    ) -> None:
-        super().__init__(messages)
-        self.audit_records = tuple(audit_records)
-        self.report = report
-
-    @property
-    def audit_trail(self) -> list[dict[str, Any]]:
-        """The records as the article's entries."""
-        return [record.to_dict() for record in self.audit_records]
 
 
 class ContextProtocol:
@@ -358,7 +336,7 @@ class ContextProtocol:
         kept = budget.flush(put.messages, put.categories, cached=cached)
         report = budget.report
         assert report is not None  # noqa: S101 - `flush` makes one
-        records += _changes(report)
+        records += assembly.changes(report)
         records.append(ContextPrepared(message_count=len(kept), budget_utilization=budget.utilization))
         prepared = PreparedContext(kept, records, report)
         with self._lock:
@@ -473,22 +451,6 @@ class ContextProtocol:
 
 # Characters of what is to be remembered that memory is searched for.
 _QUERY = 500
-
-
-def _changes(report: BudgetReport) -> list[MessagesChanged]:
-    """The changes of one kind in one record: those of each message are in the report."""
-    sums: dict[tuple[str, str, str], list[int]] = {}
-    for change in report.changes:
-        numbers = sums.setdefault((change.action, change.reason, change.category), [0, 0, 0])
-        numbers[0] += len(change.messages)
-        numbers[1] += change.tokens_before
-        numbers[2] += change.tokens
-    return [
-        MessagesChanged(
-            change=action, reason=reason, category=category, messages=count, tokens_before=before, tokens=after
-        )
-        for (action, reason, category), (count, before, after) in sums.items()
-    ]
 
 
 def _state(given: object) -> TaskStateEnvelope | None:

@@ -10,7 +10,7 @@ use twox_hash::{XxHash3_64, XxHash3_128};
 const PLACES: usize = 1 << 16;
 
 /// What one policy has found clean. Of a text it keeps 64 bits of a seeded hash, in a place that 16 others choose:
-/// nobody outside knows which texts share them. No lock, so nothing to wait for, in a forked process neither.
+/// nobody outside knows which texts share them. Nothing is locked, once there is something to look at.
 #[derive(Debug)]
 pub struct Clean {
     seed: u64,
