@@ -29,6 +29,7 @@ from ctxproto import (
     Tokenizer,
     ToolCallRequest,
     ToolCallRouter,
+    ToolRule,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -327,6 +328,28 @@ def test_a_policy_is_enforced_below() -> None:
     memory.asked.clear()
     assert (len(off.prepare_context("q", memory_query="drink")), off.query_memory("drink")) == (1, [])
     assert memory.asked == []
+
+
+def test_tools_have_rules_of_their_own() -> None:
+    rules = {
+        "get_user": ToolRule(strategy="field_whitelist", fields=["name", "orders.*.id"]),
+        "read_log": ToolRule(max_tokens=40, strategy="last_n", hint="read_log(from=0)"),
+    }
+    protocol = ContextProtocol(policy=ContextPolicy(max_tool_tokens=300, tool_rules=rules))
+
+    def content(tool: str, raw: Any, most: int | None = None) -> str:
+        result = protocol.handle_tool_result(ToolCallRequest("c", tool), raw, most)
+        return str(result.to_context_chunk()["content"])
+
+    person = {"name": "ada", "notes": "long", "orders": [{"id": 1, "x": 2}, {"id": 2, "x": 3}]}
+    assert json.loads(content("get_user", person)) == {"name": "ada", "orders": [{"id": 1}, {"id": 2}]}
+    log = "\n".join(f"line {at}" for at in range(500))
+    assert content("read_log", log).endswith("line 499")
+    assert "read_log(from=0)" in content("read_log", log)
+    assert TOKENIZER.count(content("read_log", log)) <= 40 < TOKENIZER.count(content("read_log", log, 90)) <= 90
+    assert 90 < TOKENIZER.count(content("another", log)) <= 300
+    with pytest.raises(ConfigError, match="fields is empty"):
+        ToolRule(strategy="field_whitelist")
 
 
 def test_tools_of_a_policy_may_be_a_generator() -> None:

@@ -47,7 +47,7 @@ from ctxproto.messages.convert import PairingProblem, Repaired, convert, pairing
 from ctxproto.messages.message import Message
 from ctxproto.protocol import ContextProtocol
 from ctxproto.tasks.files import FileArtifactStore, FsspecArtifactStore
-from ctxproto.tasks.policy import ContextPolicy
+from ctxproto.tasks.policy import ContextPolicy, ToolRule
 from ctxproto.tasks.state import ArtifactRef, DeclaredFields, TaskStateEnvelope
 from ctxproto.tasks.stores import ArtifactStore, ArtifactUri, InMemoryArtifactStore
 from ctxproto.telemetry import OpenTelemetrySink
@@ -124,6 +124,7 @@ __all__ = [
     "ToolCallRequest",
     "ToolCallRouter",
     "ToolResultEnvelope",
+    "ToolRule",
     "Trimmed",
     "Trimmer",
     "Vault",

@@ -187,14 +187,15 @@ class ContextProtocol:
         """The envelope of a tool's result, as the policy has it: redacted and trimmed.
 
         Args:
-            tool_call_id: The id of the call, or the call itself, whose name and arguments are then known.
+            tool_call_id: The id of the call, or the call itself: its tool's rule holds then, and the call is known.
             raw_result: Any value; an exception is an error result.
             max_tokens: What it may take; the policy's unless given.
             is_error: The tool failed: the model is told so.
         """
         call = tool_call_id if isinstance(tool_call_id, ToolCallRequest) else None
         name = call.id if call is not None else arguments.text("tool_call_id", tool_call_id)
-        envelope = self.policy.envelope(name, raw_result, max_tokens, is_error=is_error)
+        tool = None if call is None else call.name
+        envelope = self.policy.envelope(name, raw_result, max_tokens, is_error=is_error, tool=tool)
         with self._lock:
             if call is not None:
                 _keep(self._calls, name, call, _CALLS)

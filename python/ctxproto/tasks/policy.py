@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,48 @@ from ctxproto.tools.redact import Redactor, default_redactor
 from ctxproto.tools.trim import STRATEGIES, Strategy, Trimmer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-__all__ = ["ContextPolicy", "default_policy"]
+__all__ = ["ContextPolicy", "ToolRule", "default_policy"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolRule:
+    """How the results of one tool are trimmed, where that is not as a policy has it for all.
+
+    Args:
+        max_tokens: What a result may take; the policy's unless given.
+        strategy: One of `Trimmer`'s strategies.
+        fields: The fields that "field_whitelist" keeps, as paths.
+        patterns: What is kept before anything else; see `Trimmer`.
+        hint: What the marker says about getting the rest.
+
+    Raises:
+        ConfigError: An argument is not as it must be.
+    """
+
+    max_tokens: int | None = None
+    strategy: Strategy = "auto"
+    fields: Iterable[str] = ()
+    patterns: Iterable[str] = ()
+    hint: str | None = None
+
+    def __post_init__(self) -> None:
+        """Checks all of it."""
+        for name in ("fields", "patterns"):
+            object.__setattr__(self, name, tuple(arguments.strings(name, getattr(self, name))))
+        most = _ANY if self.max_tokens is None else arguments.number("max_tokens", self.max_tokens, 1)
+        Trimmer(
+            most,
+            strategy=self.strategy,
+            fields=self.fields,
+            patterns=self.patterns,
+            hint=self.hint,
+            redactor=None,
+        )
+
+
+_ANY = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +74,8 @@ class ContextPolicy:
         tokenizer: What counts; `o200k_base` unless given.
         redactor: What everything goes through; the default policy unless given.
         max_tool_tokens: What each tool's result may take.
-        tool_strategy: How a result is shortened: one of `Trimmer`'s strategies.
+        tool_strategy: How a result is shortened: one of `Trimmer`'s strategies but "field_whitelist".
+        tool_rules: How the results of some tools are, by their names; for calls that are given as `ToolCallRequest`s.
         shorten: How the messages of a category are shortened when the context is too long; see `TokenBudget`.
         stride: Above 0, messages are dropped in steps of so many tokens, for prompt caches; see `TokenBudget`.
         read_memory, write_memory: Whether memory may be read and written at all.
@@ -57,6 +98,7 @@ class ContextPolicy:
     redactor: Redactor | None = None
     max_tool_tokens: int = 2000
     tool_strategy: Strategy = "auto"
+    tool_rules: Mapping[str, ToolRule] = field(default_factory=dict)
     shorten: Mapping[str, str | None] | None = None
     stride: int = 0
     read_memory: bool = True
@@ -87,6 +129,13 @@ class ContextPolicy:
         )
         object.__setattr__(self, "_budget", budget)
         self.gate()
+        if not issubclass(type(self.tool_rules), Mapping):
+            raise ConfigTypeError(f"tool_rules is a mapping of names to ToolRules, not {shown(self.tool_rules)}")
+        rules = {arguments.text("a name in tool_rules", name): rule for name, rule in self.tool_rules.items()}
+        for rule in rules.values():
+            if not isinstance(rule, ToolRule):
+                raise ConfigTypeError(f"a rule in tool_rules is a ToolRule, not {shown(rule)}")
+        object.__setattr__(self, "tool_rules", rules)
         # The fields that field_whitelist would keep differ from tool to tool.
         arguments.one_of("tool_strategy", self.tool_strategy, [one for one in STRATEGIES if one != "field_whitelist"])
         Trimmer(self.max_tool_tokens, strategy=self.tool_strategy, tokenizer=self._limiting, redactor=None)
@@ -123,17 +172,23 @@ class ContextPolicy:
         max_tokens: int | None = None,
         *,
         is_error: bool = False,
+        tool: str | None = None,
     ) -> ToolResultEnvelope:
-        """The envelope of a tool's result."""
+        """The envelope of the result of a tool, which has a rule of its own or none."""
+        rule = self.tool_rules.get(tool) if tool is not None else None
+        if max_tokens is None:
+            max_tokens = self.max_tool_tokens if rule is None or rule.max_tokens is None else rule.max_tokens
         envelope = ToolResultEnvelope(
             tool_call_id,
             raw_result,
-            self.max_tool_tokens if max_tokens is None else max_tokens,
+            max_tokens,
             tokenizer=self._limiting,
             redactor=self.redact_with,
             is_error=is_error,
         )
-        return envelope.trim(self.tool_strategy)
+        if rule is None:
+            return envelope.trim(self.tool_strategy)
+        return envelope.trim(rule.strategy, rule.fields, patterns=rule.patterns, hint=rule.hint)
 
 
 @cache
