@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import threading
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -151,6 +152,17 @@ def test_results_of_which_only_the_id_is_known_are_no_tool_messages() -> None:
     assert roles(messages) == ["user", "assistant", "tool", "tool"]
     assert messages[1]["content"] == "hm"
     assert_valid(messages)
+
+
+def test_calls_in_the_words_of_other_apis() -> None:
+    protocol = ContextProtocol()
+    blocks = [{"type": "text", "text": "hm"}, {"type": "tool_use", "id": "c1", "name": "look", "input": {"at": 1}}]
+    results = [protocol.handle_tool_result("c1", "found")]
+    messages = protocol.prepare_context("q", results, tool_calls={"role": "assistant", "content": blocks})
+    assert roles(messages) == ["user", "assistant", "tool"]
+    assert json.loads(messages[1]["tool_calls"][0]["function"]["arguments"]) == {"at": 1}
+    assert_valid(messages)
+    assert protocol.prepare_context(history=[MappingProxyType(user("a mapping"))]) == [user("a mapping")]
 
 
 def test_a_router_and_the_protocol() -> None:

@@ -157,8 +157,10 @@ def past(history: object) -> list[Any]:
     """The messages before, checked as far as they are looked into here."""
     messages = arguments.several("history", history, "messages")
     for at, message in enumerate(messages):
-        if type(message) is not dict and not isinstance(message, Mapping):
-            raise ConfigTypeError(f"history[{at}] is a message, not {shown(message)}")
+        if type(message) is not dict:
+            if not isinstance(message, Mapping):
+                raise ConfigTypeError(f"history[{at}] is a message, not {shown(message)}")
+            messages[at] = dict(message)
     return messages
 
 
@@ -195,6 +197,7 @@ def results(
     others: list[Part] = []
     if answered:
         said = tool_calls.get("content") if isinstance(tool_calls, Mapping) else None
+        said = said if isinstance(said, str) else None  # the calls of other APIs stand in it
         asked = [calls[one.tool_call_id].to_openai() for one in answered]
         others.append(Part({"role": "assistant", "content": said, "tool_calls": asked}, "tool_results"))
         others += map(_result, answered)
