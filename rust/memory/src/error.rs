@@ -15,6 +15,8 @@ pub enum Error {
     Superseded,
     /// A memory of this id is there already.
     Exists,
+    /// It would end before it begins.
+    Never,
     /// The file is no store, or not the whole of one.
     Damaged(String),
     /// The file is of a later version of the schema.
@@ -30,6 +32,7 @@ impl fmt::Display for Error {
             Self::Missing => write!(f, "there is no memory of this id in this namespace"),
             Self::Superseded => write!(f, "the memory of this id was superseded already"),
             Self::Exists => write!(f, "there is a memory of this id already"),
+            Self::Never => write!(f, "valid_to is not after valid_from: it would never be true"),
             Self::Damaged(why) => write!(f, "damaged, or no memory store: {why}"),
             Self::Newer(version) => write!(f, "written by a later version of ctxproto (schema {version})"),
             Self::Io(why) => write!(f, "{why}"),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ctxproto_memory::{Change, Error, Filter, Moment, Record, Scope, Stats, Store};
+use ctxproto_memory::{Change, Error, Filter, Moment, Record, Scope, Stats, Store, at_work};
 use pyo3::prelude::*;
 
 use crate::{enter, errors};
@@ -169,8 +169,13 @@ impl Records {
         self.call(py, |store| store.sweep(now))
     }
 
+    /// Removes what the files still hold of what was deleted; `all`, also of what stood beside something else.
     fn purge(&self, py: Python<'_>, all: bool) -> PyResult<()> {
-        self.call(py, |store| store.purge(all))
+        // Two steps, for the second may have to wait, and the first is long.
+        if all {
+            self.call(py, Store::rewrite)?;
+        }
+        self.call(py, Store::empty_log)
     }
 
     fn namespaces(&self, py: Python<'_>, key: Vec<u8>, below: bool, now: Moment) -> PyResult<Vec<Vec<u8>>> {
@@ -203,6 +208,19 @@ impl Records {
     }
 }
 
+/// Closes the files of all stores and holds every call back, until `after_fork`.
+#[pyfunction]
+pub(crate) fn before_fork(py: Python<'_>) -> PyResult<()> {
+    // Given up, for the calls that are waited for need it to end.
+    enter::detached(py, ctxproto_memory::before_fork)
+}
+
+/// Lets calls go on.
+#[pyfunction]
+pub(crate) fn after_fork() -> PyResult<()> {
+    enter::attached(ctxproto_memory::after_fork)
+}
+
 /// Tries again while another process writes, and looks for Ctrl-C in between. What was busy did nothing.
 fn patient<T: Send>(
     py: Python<'_>,
@@ -211,7 +229,7 @@ fn patient<T: Send>(
 ) -> PyResult<T> {
     let begin = Instant::now();
     loop {
-        match enter::detached(py, &work)? {
+        match enter::detached(py, || at_work(&work))? {
             Err(Error::Busy) if begin.elapsed() < wait => {
                 py.check_signals()?;
                 enter::detached(py, || thread::sleep(AGAIN))?;
@@ -224,6 +242,7 @@ fn patient<T: Send>(
 fn told(error: &Error) -> PyErr {
     match error {
         Error::Missing | Error::Superseded | Error::Exists => errors::memory_id(error.to_string()),
+        Error::Never => errors::config(error.to_string()),
         _ => errors::store(error.to_string()),
     }
 }
