@@ -19,7 +19,7 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-fn each_word(text: &str, mut found: impl FnMut(&str)) {
+pub(crate) fn each_word(text: &str, mut found: impl FnMut(&str)) {
     let mut word = String::new();
     for character in text.chars() {
         if character.is_ascii_alphanumeric() {

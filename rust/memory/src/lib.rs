@@ -6,12 +6,14 @@
 mod bm25;
 mod error;
 mod file;
+mod judge;
 mod link;
 mod record;
 mod store;
 
 pub use bm25::words;
 pub use error::Error;
+pub use judge::{Judgement, LEAST_LETTERS, judge, length};
 pub use link::{after_fork, at_work, before_fork};
 pub use record::{Change, Hit, Moment, Record, Scope};
 pub use store::{Filter, Stats, Store};

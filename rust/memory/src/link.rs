@@ -111,7 +111,7 @@ impl Drop for Link {
                 let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
             }
             Some((owner, inherited)) if owner != process::id() && self.file.is_some() => {
-                mem::forget(inherited)
+                mem::forget(inherited);
             }
             _ => {}
         }

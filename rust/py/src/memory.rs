@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ctxproto_memory::{Change, Error, Filter, Moment, Record, Scope, Stats, Store, at_work};
+use ctxproto_memory::{Change, Error, Filter, Judgement, Moment, Record, Scope, Stats, Store, at_work};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 
 use crate::{enter, errors};
 
@@ -206,6 +207,36 @@ impl Records {
     fn call<T: Send>(&self, py: Python<'_>, work: impl Fn(&Store) -> Result<T, Error> + Sync) -> PyResult<T> {
         patient(py, self.wait, || work(&self.store))
     }
+}
+
+/// Judges what is to be remembered: the rule that decides, the share of letters where that is it, and the place in
+/// `existing` of what it repeats.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
+pub(crate) fn judge(
+    py: Python<'_>,
+    text: &str,
+    seen: Vec<PyBackedStr>,
+    existing: Vec<PyBackedStr>,
+) -> PyResult<(&'static str, Option<f64>, Option<usize>)> {
+    let (seen, existing): (Vec<&str>, Vec<&str>) =
+        (seen.iter().map(|one| &**one).collect(), existing.iter().map(|one| &**one).collect());
+    Ok(match enter::detached(py, || ctxproto_memory::judge(text, &seen, &existing))? {
+        Judgement::Fine => ("accepted", None, None),
+        Judgement::LowDensity(letters) => ("low_density", Some(letters), None),
+        Judgement::RawLog => ("raw_log", None, None),
+        Judgement::Reasoning => ("reasoning", None, None),
+        Judgement::Chatter => ("chatter", None, None),
+        Judgement::Echo => ("echo", None, None),
+        Judgement::Duplicate(at) => ("duplicate", None, Some(at)),
+        Judgement::Merge(at) => ("merge", None, Some(at)),
+    })
+}
+
+/// How long a text is for the write gate.
+#[pyfunction]
+pub(crate) fn judged_length(text: &str) -> PyResult<usize> {
+    enter::attached(|| ctxproto_memory::length(text))
 }
 
 /// Closes the files of all stores and holds every call back, until `after_fork`.
