@@ -172,7 +172,7 @@ CALLABLES: dict[str, Any] = {
     "Records.insert": _core.Records(None, 0.0).insert,
     "Records.search": lambda *args, **kwargs: _core.Records(None, 0.0).search(b"", True, *args, **kwargs),
     # Alone, the first would hold back all calls to stores.
-    "before_fork": lambda *args: (_core.before_fork(*args), _core.after_fork()),
+    "before_fork": lambda *args: [call(*args) for call in (_core.before_fork, _core.after_fork)],
     "after_fork": _core.after_fork,
     "TrimStream": lambda *args, **kwargs: _core.Trimming("lines", 100, ENCODING).stream().feed(*args, **kwargs),
 }

@@ -49,12 +49,14 @@ impl From<rusqlite::Error> for Error {
             E::SqliteFailure(failure, _) => match failure.code {
                 ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy,
                 ErrorCode::ConstraintViolation => Self::Exists,
-                ErrorCode::DiskFull
-                | ErrorCode::SystemIoFailure
-                | ErrorCode::CannotOpen
-                | ErrorCode::PermissionDenied
-                | ErrorCode::ReadOnly
-                | ErrorCode::OutOfMemory => Self::Io(failure.to_string()),
+                // In words of people who look after disks.
+                ErrorCode::DiskFull => Self::Io("the disk is full, or the file as large as it may be".into()),
+                ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
+                    Self::Io("the file, or those beside it, may not be opened for reading and writing".into())
+                }
+                ErrorCode::ReadOnly => Self::Io("the file or its folder is read-only".into()),
+                ErrorCode::SystemIoFailure => Self::Io("the disk failed to read or write".into()),
+                ErrorCode::OutOfMemory => Self::Io("there is no memory left".into()),
                 // A schema that is not ours any more fails as SQL does.
                 _ => Self::Damaged(failure.to_string()),
             },

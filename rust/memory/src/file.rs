@@ -1,11 +1,13 @@
 //! The file of a store: made whole, recognised before it is touched, and private.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::collections::hash_map::RandomState;
-use std::fmt::Write;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -74,13 +76,43 @@ pub(crate) fn create(
     made
 }
 
+/// A connection to a file, counted among those of this process.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) connection: Connection,
+    // After it: what is closed is counted no more. None in memory.
+    _counted: Option<Counted>,
+}
+
+impl Opened {
+    pub(crate) fn in_memory(connection: Connection) -> Self {
+        Self { connection, _counted: None }
+    }
+}
+
+/// How many connections to each file this process has.
+static OPEN: Mutex<BTreeMap<Identity, usize>> = Mutex::new(BTreeMap::new());
+
+#[derive(Debug)]
+struct Counted(Identity);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Entry::Occupied(mut count) = open.entry(self.0) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+}
+
 /// Connects to a store that is there; one that only `reads`.
-pub(crate) fn connect(path: &Path, reads: bool) -> Result<Connection, Error> {
-    // Before SQLite opens it: that alone would write to another application's file what stands in its log.
-    recognise(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    settle(&connection)?;
+pub(crate) fn connect(path: &Path, reads: bool) -> Result<Opened, Error> {
+    let opened = open(path)?;
+    let connection = &opened.connection;
+    settle(connection)?;
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode != "wal" {
         return Err(Error::Io(
@@ -90,10 +122,24 @@ pub(crate) fn connect(path: &Path, reads: bool) -> Result<Connection, Error> {
     if reads {
         connection.pragma_update(None, "query_only", true)?;
     }
-    Ok(connection)
+    Ok(opened)
 }
 
-/// Whether the file is one of ours.
+/// Opens a file that is one of ours. What is not is not given to `SQLite`, which would write to it what stands in its log.
+fn open(path: &Path) -> Result<Opened, Error> {
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let identity = identity(path)?;
+    // Whoever closes a file gives up all locks that its process holds on it: so only where there are none.
+    if !open.contains_key(&identity) {
+        recognise(path)?;
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    *open.entry(identity).or_default() += 1;
+    Ok(Opened { connection, _counted: Some(Counted(identity)) })
+}
+
+/// Whether the file begins as one of ours does (sqlite.org/fileformat2.html, section 1.3).
 fn recognise(path: &Path) -> Result<(), Error> {
     let about = fs::metadata(path)?;
     if !about.is_file() {
@@ -103,29 +149,15 @@ fn recognise(path: &Path) -> Result<(), Error> {
         // One that lost all: ours are never empty, not even for a moment.
         return Err(Error::Damaged("the file is empty".into()));
     }
-    // Never by opening it ourselves: closing it again would give up the locks of this process's connections.
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let header = Connection::open_with_flags(immutable(path), flags)?;
-    let application: i64 = header.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    if application == APPLICATION {
-        Ok(())
-    } else {
-        Err(Error::Damaged("the file is of another application".into()))
+    let mut header = vec![];
+    File::open(path)?.take(72).read_to_end(&mut header)?;
+    if header.len() < 72 || !header.starts_with(b"SQLite format 3\0") {
+        return Err(Error::Damaged("the file is no database".into()));
     }
-}
-
-/// The URI of a file that `SQLite` is to read as it is, without its log (sqlite.org/uri.html).
-fn immutable(path: &Path) -> String {
-    let mut uri = String::from("file:");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/._-".contains(byte) {
-            uri.push(char::from(*byte));
-        } else {
-            let _ = write!(uri, "%{byte:02x}");
-        }
+    if header[68..72] != APPLICATION.to_be_bytes()[4..] {
+        return Err(Error::Damaged("the file is of another application".into()));
     }
-    uri + "?immutable=1"
+    Ok(())
 }
 
 pub(crate) fn settle(connection: &Connection) -> Result<(), Error> {

@@ -12,10 +12,11 @@ use std::{mem, process};
 
 use rusqlite::Connection;
 
-use crate::{Error, file};
+use crate::Error;
+use crate::file::{self, Opened};
 
 /// The connection of a link, and the process that made it.
-type Slot = Mutex<Option<(u32, Connection)>>;
+type Slot = Mutex<Option<(u32, Opened)>>;
 
 /// Read while a call is at work, written by a fork for as long as it takes.
 static GATE: RwLock<()> = RwLock::new(());
@@ -69,7 +70,11 @@ pub(crate) struct Link {
 impl Link {
     /// To nothing but memory, which a fork copies.
     pub(crate) fn to_memory(connection: Connection) -> Self {
-        Self { file: None, reads: false, slot: Arc::new(Mutex::new(Some((0, connection)))) }
+        Self {
+            file: None,
+            reads: false,
+            slot: Arc::new(Mutex::new(Some((0, Opened::in_memory(connection))))),
+        }
     }
 
     /// To the file at `path`; one that only `reads`.
@@ -106,9 +111,9 @@ impl Link {
 impl Drop for Link {
     fn drop(&mut self) {
         match lock(&self.slot).take() {
-            Some((owner, connection)) if owner == process::id() && !self.reads => {
+            Some((owner, opened)) if owner == process::id() && !self.reads => {
                 // So that a copy of the file alone has it all. When somebody still reads, it is done the next time.
-                let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+                let _ = opened.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
             }
             Some((owner, inherited)) if owner != process::id() && self.file.is_some() => {
                 mem::forget(inherited);
@@ -119,19 +124,19 @@ impl Drop for Link {
 }
 
 /// A connection that nobody else uses meanwhile.
-pub(crate) struct Held<'l>(MutexGuard<'l, Option<(u32, Connection)>>);
+pub(crate) struct Held<'l>(MutexGuard<'l, Option<(u32, Opened)>>);
 
 impl Deref for Held<'_> {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
-        &self.0.as_ref().expect("connected when it was taken").1
+        &self.0.as_ref().expect("connected when it was taken").1.connection
     }
 }
 
 impl std::ops::DerefMut for Held<'_> {
     fn deref_mut(&mut self) -> &mut Connection {
-        &mut self.0.as_mut().expect("connected when it was taken").1
+        &mut self.0.as_mut().expect("connected when it was taken").1.connection
     }
 }
 
