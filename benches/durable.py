@@ -1,10 +1,10 @@
 """What it costs to remember: `python benches/durable.py [--memories 1000000]`.
 
-- A durable write: the time of `MemoryStore.save` to a file, until it is on the disk, beside what the disk itself takes to
-  write and sync a block. The must is 1 ms, the goal 0.3 ms, on a disk that syncs faster than that.
+- A durable write: the time of `MemoryStore.save` to a file, until it is on the disk, beside what the disk
+  itself takes to write and sync a block. The must is 1 ms, the goal 0.3 ms, on a disk that syncs faster.
 - The write gate: `judge_write` against 5,000 memories of 40 words.
-- One tenant among 20,000: how long it takes to open a store of so many memories, and to list, get and search those of
-  one tenant, and what memory the process takes. Nothing of it may depend on the other tenants.
+- One tenant among 20,000: how long it takes to open a store of so many memories, and to list, get and
+  search those of one tenant, and what memory the process takes. Nothing may depend on the other tenants.
 
 Without `--memories` the last part is skipped. The store is made in a folder below the working directory, for
 /tmp may be in memory.

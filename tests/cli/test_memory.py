@@ -48,7 +48,8 @@ def test_what_is_added_is_found_listed_counted_and_forgotten(filled: Cli) -> Non
 
 
 def test_the_gate_says_no(filled: Cli, token: Tokens) -> None:
-    refused = filled("memory", "add", "user_42", "Let me check the file first. Then let me read the tests again.", *HERE, code=1)
+    step = "Let me check the file first. Then let me read it once more."
+    refused = filled("memory", "add", "user_42", step, *HERE, code=1)
     assert refused.err.startswith("not written: ")
     assert "reasoning" in refused.err
     assert refused.text == ""
