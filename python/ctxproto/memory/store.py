@@ -320,8 +320,8 @@ class MemoryStore:
         """The memories of a scope that share words with `query`, the best first: BM25 over that scope alone.
 
         The relevance is relative to the best one's, which is 1 when that holds at least half of the words that were
-        asked for, and less when it holds fewer; words such as "which" and "the" do not count. Every memory of the scope
-        is read for a search: 10,000 take some 60 ms.
+        asked for, and less when it holds fewer; words such as "which" and "the" do not count, nor do English endings.
+        The first search of a namespace reads its memories, later ones only what was written since, by whomever.
         """
         scope, now = Scope.of(namespace), self._now()
         text = arguments.text("query", query).encode("utf-8", "replace").decode()

@@ -4,11 +4,17 @@
 //! namespace and of all below it are one range, `key .. key 0xFF`, and no other namespace's key is in it.
 
 mod bm25;
+mod cache;
 mod error;
+mod leaf;
 mod record;
+mod schema;
+mod search;
 mod store;
+mod top;
+mod words;
 
-pub use bm25::words;
 pub use error::Error;
 pub use record::{Change, Hit, Moment, Record, Scope};
 pub use store::{Filter, Stats, Store};
+pub use words::words;

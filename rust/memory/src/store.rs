@@ -9,36 +9,13 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row, ToSql, Transaction, TransactionBehavior, params};
 
-use crate::bm25;
+use crate::cache::Cache;
 use crate::record::COLUMNS;
-use crate::{Change, Error, Hit, Moment, Record, Scope};
+use crate::schema::MIGRATIONS;
+use crate::{Change, Error, Moment, Record, Scope};
 
 /// "ctxm": says whose file it is.
 const APPLICATION: i64 = 0x6374_786d;
-
-/// Each step leads from the version of its place to the next; none is ever changed after a release.
-const MIGRATIONS: [&str; 1] = ["
-    CREATE TABLE memories (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT,
-        id TEXT NOT NULL UNIQUE,
-        namespace BLOB NOT NULL,
-        content TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        purpose TEXT NOT NULL,
-        importance REAL NOT NULL,
-        provenance TEXT NOT NULL,
-        created INTEGER NOT NULL,
-        valid_from INTEGER NOT NULL,
-        valid_to INTEGER,
-        supersedes TEXT,
-        superseded_by TEXT,
-        expires INTEGER,
-        metadata TEXT NOT NULL,
-        checksum INTEGER NOT NULL
-    ) STRICT;
-    CREATE INDEX of_namespace ON memories (namespace, seq);
-    CREATE INDEX of_expiry ON memories (expires) WHERE expires IS NOT NULL;
-"];
 
 const VERSION: i64 = MIGRATIONS.len().cast_signed() as i64;
 
@@ -47,6 +24,9 @@ const WAIT: Duration = Duration::from_millis(20);
 
 /// Files up to this size are checked from end to end when they are opened: some 50 ms.
 const CHECKED_MAX: u64 = 16 << 20;
+
+/// Bytes that the indexes of a store may take, roughly; those of the namespaces that a search asks for it needs in any case.
+const ROOM: usize = 512 << 20;
 
 /// Which memories of a scope a read wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,6 +58,8 @@ pub struct Store {
     writer: Mutex<Connection>,
     /// None in memory, where there is but one connection.
     reader: Option<Mutex<Connection>>,
+    /// What searches read.
+    pub(crate) cache: Cache,
 }
 
 impl Store {
@@ -87,7 +69,7 @@ impl Store {
             let mut connection = Connection::open_in_memory()?;
             settle(&connection)?;
             migrate(&mut connection, 0)?;
-            return Ok(Self { writer: connection.into(), reader: None });
+            return Ok(Self { writer: connection.into(), reader: None, cache: Cache::new(ROOM) });
         };
         if !path.try_exists()? {
             create(path)?;
@@ -105,7 +87,7 @@ impl Store {
         migrate(&mut writer, version)?;
         let reader = connect(path)?;
         reader.pragma_update(None, "query_only", true)?;
-        Ok(Self { writer: writer.into(), reader: Some(reader.into()) })
+        Ok(Self { writer: writer.into(), reader: Some(reader.into()), cache: Cache::new(ROOM) })
     }
 
     /// Writes new memories: all of them, or none.
@@ -156,21 +138,6 @@ impl Store {
         );
         let limit = filter.limit.map_or(-1, |n| i64::try_from(n).unwrap_or(i64::MAX));
         rows(&self.reading(), &sql, params![from, to, filter.now, filter.at, filter.kind, limit])
-    }
-
-    /// The memories of a scope that share words with the query, the best first.
-    pub fn search(&self, scope: &Scope, query: &str, filter: &Filter) -> Result<Vec<Hit>, Error> {
-        let records = self.list(scope, &Filter { limit: None, ..filter.clone() })?;
-        let scores = bm25::scores(query, records.iter().map(|record| &*record.content));
-        let best = scores.iter().copied().fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a });
-        let found = records.into_iter().zip(scores).filter(|(_, (bm25, _))| *bm25 > 0.0);
-        let mut hits: Vec<Hit> = found
-            .map(|(record, (bm25, _))| Hit { record, relevance: bm25::relevance(bm25, best), bm25 })
-            .collect();
-        // Stable: of equal ones the latest comes first.
-        hits.sort_by(|a, b| b.bm25.total_cmp(&a.bm25));
-        hits.truncate(filter.limit.unwrap_or(usize::MAX));
-        Ok(hits)
     }
 
     /// Deletes one memory; whether it was there. `purge` removes what the files still hold of it.
@@ -244,7 +211,7 @@ impl Store {
         checked(&self.reading())
     }
 
-    fn reading(&self) -> MutexGuard<'_, Connection> {
+    pub(crate) fn reading(&self) -> MutexGuard<'_, Connection> {
         lock(self.reader.as_ref().unwrap_or(&self.writer))
     }
 
