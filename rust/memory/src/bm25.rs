@@ -48,6 +48,16 @@ impl Scores {
         scores
     }
 
+    /// What one scores.
+    pub(crate) fn at(&self, place: Place) -> f32 {
+        self.leaves[place.leaf].get(place.slot).copied().unwrap_or_default()
+    }
+
+    /// Whether no memory holds any of the words.
+    pub(crate) fn none(&self) -> bool {
+        self.best <= 0.0
+    }
+
     /// The best that hold any of the words, the best first, of equal ones the latest.
     pub(crate) fn top(&self, views: &[View<'_>], most: usize) -> Vec<(Place, f32)> {
         let mut top = Top::new(most);

@@ -10,7 +10,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::leaf::Leaf;
 use crate::record::COLUMNS;
+use crate::vectors::{self, Model, model, numbers};
 use crate::{Error, Record, Scope};
+
+/// The column after those of a record.
+const SEQ: usize = 15;
 
 /// A leaf that searches share; it changes only while the cache is locked.
 pub(crate) type Shared = Arc<RwLock<Leaf>>;
@@ -45,7 +49,11 @@ impl Cache {
     }
 
     /// The leaves of a scope, as the store is now; what is not among them is not read.
-    pub(crate) fn leaves(&self, connection: &Connection, scope: &Scope) -> Result<Vec<Shared>, Error> {
+    pub(crate) fn leaves(
+        &self,
+        connection: &Connection,
+        scope: &Scope,
+    ) -> Result<(Vec<Shared>, Option<Model>), Error> {
         // One state of the store for the log, the namespaces and the memories.
         let store = connection.unchecked_transaction()?;
         let mut state = self.state.lock().unwrap_or_else(|poisoned| {
@@ -55,7 +63,9 @@ impl Cache {
             *state = State::default();
             state
         });
-        if let Err(error) = state.catch_up(&store) {
+        let model = model(&store)?;
+        let dims = model.as_ref().map_or(0, |model| model.dims);
+        if let Err(error) = state.catch_up(&store, dims) {
             // Some of it may have been read: begin anew.
             *state = State::default();
             return Err(error);
@@ -66,15 +76,15 @@ impl Cache {
         let mut statement = store.prepare_cached(sql)?;
         let mut rows = statement.query(params![from, to])?;
         while let Some(row) = rows.next()? {
-            found.push(state.leaf(&store, row.get(0)?)?);
+            found.push(state.leaf(&store, row.get(0)?, dims)?);
         }
         state.make_room(self.room);
-        Ok(found)
+        Ok((found, model))
     }
 }
 
 impl State {
-    fn catch_up(&mut self, store: &Connection) -> Result<(), Error> {
+    fn catch_up(&mut self, store: &Connection, dims: usize) -> Result<(), Error> {
         if self.leaves.is_empty() {
             // Nothing to keep up: what is read later is read as it is now.
             let last = "SELECT max(counter) FROM changes";
@@ -102,7 +112,7 @@ impl State {
                 let record = of_seq(store, seq)?;
                 let mut leaf = entry.leaf.write().expect("a panic with it locked poisons the cache, too");
                 match record {
-                    Some(record) => leaf.put(seq, &record),
+                    Some(record) => leaf.put(seq, &record, vectors::of_seq(store, seq, dims)?.as_deref()),
                     None => leaf.remove(seq),
                 }
                 self.size -= entry.size;
@@ -118,7 +128,7 @@ impl State {
         Ok(())
     }
 
-    fn leaf(&mut self, store: &Connection, number: i64) -> Result<Shared, Error> {
+    fn leaf(&mut self, store: &Connection, number: i64, dims: usize) -> Result<Shared, Error> {
         self.clock += 1;
         if let Some(entry) = self.leaves.get_mut(&number) {
             entry.used = self.clock;
@@ -126,13 +136,20 @@ impl State {
         }
         let mut leaf = Leaf::default();
         let sql = format!(
-            "SELECT {COLUMNS}, seq FROM memories
-             WHERE namespace = (SELECT namespace FROM partitions WHERE number = ?1) ORDER BY seq"
+            "SELECT {COLUMNS}, m.seq, v.vector, v.sum FROM memories m LEFT JOIN vectors v ON v.seq = m.seq
+             WHERE namespace = (SELECT namespace FROM partitions WHERE number = ?1) ORDER BY m.seq"
         );
         let mut statement = store.prepare_cached(&sql)?;
         let mut rows = statement.query([number])?;
         while let Some(row) = rows.next()? {
-            leaf.put(row.get("seq")?, &Record::read(row)?);
+            let (seq, sum): (i64, Option<i64>) = (row.get(SEQ)?, row.get(SEQ + 2)?);
+            let vector = match sum {
+                Some(sum) => {
+                    Some(numbers(seq, row.get_ref(SEQ + 1)?.as_blob().unwrap_or_default(), sum, dims)?)
+                }
+                None => None,
+            };
+            leaf.put(seq, &Record::read(row)?, vector.as_deref());
         }
         let size = leaf.size();
         let leaf = Arc::new(RwLock::new(leaf));

@@ -5,7 +5,7 @@ use std::fmt;
 use rusqlite::ErrorCode;
 
 /// Why a call did not succeed. Nothing was changed then.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// Another connection is writing: worth another try.
     Busy,
@@ -15,6 +15,10 @@ pub enum Error {
     Superseded,
     /// A memory of this id is there already.
     Exists,
+    /// The vectors of the store are of this model, and have so many numbers; of none, when it has none.
+    Model(String, usize),
+    /// A vector that has no direction: all its numbers are 0, or one is none.
+    Vector,
     /// The file is no store, or not the whole of one.
     Damaged(String),
     /// The file is of a later version of the schema.
@@ -30,6 +34,16 @@ impl fmt::Display for Error {
             Self::Missing => write!(f, "there is no memory of this id in this namespace"),
             Self::Superseded => write!(f, "the memory of this id was superseded already"),
             Self::Exists => write!(f, "there is a memory of this id already"),
+            Self::Model(_, 0) => write!(f, "the store has no embedding model yet"),
+            Self::Model(name, dims) => {
+                write!(
+                    f,
+                    "the vectors of the store are of the model {name:?}, {dims} numbers each, not of this one"
+                )
+            }
+            Self::Vector => {
+                write!(f, "a vector has no direction: its numbers are all 0, or one is not finite")
+            }
             Self::Damaged(why) => write!(f, "damaged, or no memory store: {why}"),
             Self::Newer(version) => write!(f, "written by a later version of ctxproto (schema {version})"),
             Self::Io(why) => write!(f, "{why}"),

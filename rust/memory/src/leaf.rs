@@ -9,6 +9,7 @@ use std::mem::size_of;
 
 use smallvec::SmallVec;
 
+use crate::embedded::Embedded;
 use crate::words::{Term, terms};
 use crate::{Filter, Moment, Record};
 
@@ -44,8 +45,9 @@ type Postings = SmallVec<[Posting; 2]>;
 #[derive(Debug)]
 struct Slot {
     seq: i64,
-    words: u32,
     content: u64,
+    created: Moment,
+    importance: f64,
 }
 
 /// When a memory is there; all three in lists of their own, for a search looks at every one.
@@ -89,11 +91,14 @@ impl Times {
 #[derive(Debug, Default)]
 pub(crate) struct Leaf {
     slots: Vec<Slot>,
+    /// The number of words of each: in a list of their own, like the times, for a search looks at many.
+    lengths: Vec<f32>,
     times: Times,
     kinds: Vec<u8>,
     kind_names: Vec<String>,
     places: HashMap<i64, u32>,
     postings: HashMap<Term, Postings, BuildHasherDefault<AsIs>>,
+    embedded: Embedded,
     /// Words of all that is there.
     words: u64,
     entries: usize,
@@ -101,7 +106,7 @@ pub(crate) struct Leaf {
 
 impl Leaf {
     /// A memory as it is now, whether it was there or not.
-    pub(crate) fn put(&mut self, seq: i64, record: &Record) {
+    pub(crate) fn put(&mut self, seq: i64, record: &Record, vector: Option<&[f32]>) {
         let content = fingerprint(&record.content);
         let kind = self.kind(&record.kind);
         if let Some(&place) = self.places.get(&seq) {
@@ -109,6 +114,8 @@ impl Leaf {
             if self.slots[place].content == content {
                 self.times.set(place, record);
                 self.kinds[place] = kind;
+                self.slots[place].importance = record.importance;
+                self.embedded.set(place, self.slots.len(), vector);
                 return;
             }
             self.remove(seq);
@@ -124,17 +131,20 @@ impl Leaf {
             self.entries += 1;
         }
         self.words += words;
-        self.slots.push(Slot { seq, words: words as u32, content });
+        self.slots.push(Slot { seq, content, created: record.created, importance: record.importance });
+        self.lengths.push(words as f32);
         self.times.push(record);
         self.kinds.push(kind);
         self.places.insert(seq, slot);
+        self.embedded.set(slot as usize, self.slots.len(), vector);
     }
 
     /// A memory is gone.
     pub(crate) fn remove(&mut self, seq: i64) {
         let Some(slot) = self.places.remove(&seq) else { return };
-        self.words -= u64::from(self.slots[slot as usize].words);
+        self.words -= self.lengths[slot as usize] as u64;
         self.times.clear(slot as usize);
+        self.embedded.set(slot as usize, self.slots.len(), None);
         let empty = self.slots.len() - self.places.len();
         if empty > 64 && empty * 4 > self.slots.len() {
             self.close_up();
@@ -147,9 +157,13 @@ impl Leaf {
 
     /// Bytes, roughly.
     pub(crate) fn size(&self) -> usize {
-        let slot = size_of::<Slot>() + 3 * size_of::<Moment>() + 1 + 2 * size_of::<(i64, u32)>();
+        let slot =
+            size_of::<Slot>() + size_of::<f32>() + 3 * size_of::<Moment>() + 1 + 2 * size_of::<(i64, u32)>();
         let term = 2 * size_of::<(Term, Postings)>();
-        self.slots.len() * slot + self.postings.len() * term + self.entries * size_of::<Posting>()
+        self.slots.len() * slot
+            + self.postings.len() * term
+            + self.entries * size_of::<Posting>()
+            + self.embedded.size()
     }
 
     fn kind(&mut self, name: &str) -> u8 {
@@ -173,7 +187,10 @@ impl Leaf {
                 place
             })
             .collect();
+        let kept: Vec<usize> = (0..moved.len()).filter(|slot| moved[*slot].is_some()).collect();
+        self.embedded.keep(&kept);
         keep(&mut self.slots, &moved);
+        keep(&mut self.lengths, &moved);
         keep(&mut self.kinds, &moved);
         for times in [&mut self.times.from, &mut self.times.to, &mut self.times.expires] {
             keep(times, &moved);
@@ -238,9 +255,9 @@ impl<'l> View<'l> {
             }
         }
         let (mut count, mut words) = (0, 0);
-        for (seen, slot) in seen.iter().zip(&leaf.slots) {
+        for (seen, length) in seen.iter().zip(&leaf.lengths) {
             count += usize::from(*seen);
-            words += u64::from(slot.words) * u64::from(*seen);
+            words += *length as u64 * u64::from(*seen);
         }
         Self { leaf, seen: Some(seen), count, words }
     }
@@ -280,7 +297,7 @@ impl<'l> View<'l> {
         for posting in self.leaf.postings.get(&term).into_iter().flatten() {
             let slot = posting.slot as usize;
             if self.seen.as_ref().is_none_or(|seen| seen[slot]) {
-                found(slot, posting.count as f32, self.leaf.slots[slot].words as f32);
+                found(slot, posting.count as f32, self.leaf.lengths[slot]);
             }
         }
     }
@@ -289,5 +306,30 @@ impl<'l> View<'l> {
     pub(crate) fn holds(&self, term: Term, slot: usize) -> bool {
         let postings = self.leaf.postings.get(&term);
         postings.is_some_and(|list| list.binary_search_by_key(&slot, |posting| posting.slot as usize).is_ok())
+    }
+
+    /// The vectors of all slots, those that are not seen as well.
+    pub(crate) fn embedded(&self) -> &Embedded {
+        &self.leaf.embedded
+    }
+
+    /// Whether the slot has a vector and is seen.
+    pub(crate) fn sees_vector(&self, slot: usize) -> bool {
+        self.leaf.embedded.there()[slot] && self.seen.as_ref().is_none_or(|seen| seen[slot])
+    }
+
+    /// Whether each slot has, and is.
+    pub(crate) fn sees_all_vectors(&self) -> bool {
+        self.seen.is_none() && self.leaf.embedded.count() == self.leaf.embedded.there().len()
+    }
+
+    /// When the memory of a slot was written.
+    pub(crate) fn created(&self, slot: usize) -> Moment {
+        self.leaf.slots[slot].created
+    }
+
+    /// Its importance.
+    pub(crate) fn importance(&self, slot: usize) -> f64 {
+        self.leaf.slots[slot].importance
     }
 }

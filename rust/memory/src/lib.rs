@@ -5,16 +5,22 @@
 
 mod bm25;
 mod cache;
+mod diversity;
+mod dots;
+mod embedded;
 mod error;
 mod leaf;
 mod record;
 mod schema;
 mod search;
+mod semantic;
 mod store;
 mod top;
+mod vectors;
 mod words;
 
 pub use error::Error;
-pub use record::{Change, Hit, Moment, Record, Scope};
+pub use record::{Change, Hit, Moment, Query, Record, Scope};
 pub use store::{Filter, Stats, Store};
+pub use vectors::{Model, Vectors};
 pub use words::words;

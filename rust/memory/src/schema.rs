@@ -1,7 +1,7 @@
 //! The tables, step by step.
 
 /// Each step leads from the version of its place to the next; none is ever changed after a release.
-pub(crate) const MIGRATIONS: [&str; 2] = [RECORDS, CHANGES];
+pub(crate) const MIGRATIONS: [&str; 2] = [RECORDS, INDEXES];
 
 const RECORDS: &str = "
     CREATE TABLE memories (
@@ -26,8 +26,9 @@ const RECORDS: &str = "
     CREATE INDEX of_expiry ON memories (expires) WHERE expires IS NOT NULL;
 ";
 
-/// Who changed what, for the indexes of every process. A line names no namespace: what was forgotten stays so.
-const CHANGES: &str = "
+/// Who changed what, for the indexes of every process; a line names no namespace: what was forgotten stays so. And the
+/// vectors of what has any, all of one model.
+const INDEXES: &str = "
     CREATE TABLE partitions (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         namespace BLOB NOT NULL UNIQUE
@@ -53,5 +54,31 @@ const CHANGES: &str = "
     END;
     CREATE TRIGGER pruned AFTER INSERT ON changes WHEN new.counter % 1024 = 0 BEGIN
         DELETE FROM changes WHERE counter <= new.counter - 65536;
+    END;
+    CREATE TABLE model (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        name TEXT NOT NULL,
+        dims INTEGER NOT NULL,
+        low REAL NOT NULL,
+        high REAL NOT NULL
+    ) STRICT;
+    CREATE TABLE vectors (
+        seq INTEGER PRIMARY KEY,
+        vector BLOB NOT NULL,
+        sum INTEGER NOT NULL
+    ) STRICT;
+    CREATE TRIGGER embedded AFTER INSERT ON vectors BEGIN
+        INSERT INTO changes (partition, seq) SELECT number, new.seq FROM partitions
+            WHERE namespace = (SELECT namespace FROM memories WHERE seq = new.seq);
+    END;
+    CREATE TRIGGER unembedded AFTER DELETE ON vectors BEGIN
+        INSERT INTO changes (partition, seq) SELECT number, old.seq FROM partitions
+            WHERE namespace = (SELECT namespace FROM memories WHERE seq = old.seq);
+    END;
+    CREATE TRIGGER vector_deleted AFTER DELETE ON memories BEGIN
+        DELETE FROM vectors WHERE seq = old.seq;
+    END;
+    CREATE TRIGGER vector_outdated AFTER UPDATE OF content ON memories WHEN new.content <> old.content BEGIN
+        DELETE FROM vectors WHERE seq = new.seq;
     END;
 ";

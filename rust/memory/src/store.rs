@@ -215,7 +215,10 @@ impl Store {
         lock(self.reader.as_ref().unwrap_or(&self.writer))
     }
 
-    fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    pub(crate) fn write<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let mut writer = lock(&self.writer);
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let done = work(&transaction)?;
@@ -335,7 +338,7 @@ fn find(connection: &Connection, scope: &Scope, id: &str, now: Moment) -> Result
     Ok(rows(connection, &sql, params![from, to, id, now])?.pop())
 }
 
-fn put(tx: &Transaction<'_>, record: &Record) -> Result<(), Error> {
+pub(crate) fn put(tx: &Transaction<'_>, record: &Record) -> Result<(), Error> {
     let sql =
         format!("INSERT INTO memories ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     execute(tx, &sql, record)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use ctxproto_memory::{Change, Filter, Hit, Record, Scope, Store, words};
+use ctxproto_memory::{Change, Error, Filter, Hit, Model, Query, Record, Scope, Store, Vectors, words};
 use proptest::prelude::*;
 
 fn key(namespace: &str) -> Vec<u8> {
@@ -176,7 +176,7 @@ fn run(steps: &[(usize, Step)], opened: &Opened) {
                 let scope = scope(SCOPES[*asked]);
                 let kind = kind.then(|| "entity".to_owned());
                 let filter = Filter { now: *now, at: *at, kind, limit: None };
-                let hits = store.search(&scope, QUERIES[*query], &filter).expect("hits");
+                let hits = store.search(&scope, &Query::words(QUERIES[*query]), &filter).expect("hits");
                 same(&hits, &plain(store, &scope, QUERIES[*query], &filter));
             }
         }
@@ -212,12 +212,12 @@ fn many_deletes_close_up_the_gaps() {
         assert!(store.delete(&all, &format!("{}", at * 7 % 400)).expect("a write"));
         if at % 13 == 0 {
             same(
-                &store.search(&all, "tea port", &filter).expect("hits"),
+                &store.search(&all, &Query::words("tea port"), &filter).expect("hits"),
                 &plain(&store, &all, "tea port", &filter),
             );
         }
     }
-    let latest = &store.search(&all, "milk", &filter).expect("hits");
+    let latest = &store.search(&all, &Query::words("milk"), &filter).expect("hits");
     same(latest, &plain(&store, &all, "milk", &filter));
 }
 
@@ -228,12 +228,17 @@ fn a_log_that_was_cut() {
     let [one, other] = &opened.0[..] else { unreachable!("two were opened") };
     let (a, filter) = (scope("a:"), Filter::default());
     one.insert(&[record("kept".into(), "a", "tea")]).expect("a write");
-    assert_eq!(one.search(&a, "tea", &filter).expect("hits").len(), 1);
+    assert_eq!(one.search(&a, &Query::words("tea"), &filter).expect("hits").len(), 1);
     let many: Vec<Record> = (0..70_000).map(|at| record(format!("{at}"), "b", "x")).collect();
     other.delete(&a, "kept").expect("a write");
     other.insert(&many).expect("a write");
-    assert_eq!(one.search(&a, "tea", &filter).expect("hits"), []);
-    assert_eq!(one.search(&scope("b"), "x", &Filter { limit: Some(3), ..filter }).expect("hits").len(), 3);
+    assert_eq!(one.search(&a, &Query::words("tea"), &filter).expect("hits"), []);
+    assert_eq!(
+        one.search(&scope("b"), &Query::words("x"), &Filter { limit: Some(3), ..filter })
+            .expect("hits")
+            .len(),
+        3
+    );
 }
 
 /// Of equal ones the latest comes first, and only so many are returned.
@@ -243,6 +248,143 @@ fn the_latest_of_equal_ones() {
     let new: Vec<Record> = (0..100).map(|at| record(format!("{at}"), "a", "tea")).collect();
     store.insert(&new).expect("a write");
     let filter = Filter { limit: Some(3), ..Filter::default() };
-    let found = store.search(&scope("a"), "tea", &filter).expect("hits");
+    let found = store.search(&scope("a"), &Query::words("tea"), &filter).expect("hits");
     assert_eq!(found.iter().map(|hit| &*hit.record.id).collect::<Vec<_>>(), ["99", "98", "97"]);
+}
+const DIMS: usize = 70;
+
+fn vector(seed: u64) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 40) as f32) / f32::from(1_u16 << 15) / 512.0 - 0.5
+    };
+    (0..DIMS).map(|_| draw()).collect()
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
+fn of(numbers: &[f32]) -> Vectors<'_> {
+    Vectors { model: "m", dims: DIMS, numbers }
+}
+
+fn near<'q>(numbers: &'q [f32]) -> Query<'q> {
+    Query { vector: Some(of(numbers)), raw: true, ..Query::words("nobody") }
+}
+
+fn embedded() -> Store {
+    let store = Store::open(None).expect("a store");
+    store.set_model(&Model { name: "m".into(), dims: DIMS, low: 0.0, high: 0.5 }).expect("a model");
+    store
+}
+
+/// The closest, whoever is left; by all vectors when they are few, and by their bits when they are many.
+#[test]
+fn the_closest_of_those_that_are_there() {
+    let (store, a) = (embedded(), scope("a:"));
+    for many in [300_usize, 5_000] {
+        let ids: Vec<String> = (0..many).map(|at| format!("{many}-{at}")).collect();
+        let new: Vec<Record> = ids.iter().map(|id| record(id.clone(), "a:x", "text")).collect();
+        let numbers: Vec<f32> = (0..many as u64).flat_map(vector).collect();
+        store.insert_embedded(&new, &of(&numbers)).expect("a write");
+        let mut other = record(format!("{many}-other"), "b", "text");
+        other.expires = Some(7);
+        store.insert_embedded(&[other], &of(&vector(1))).expect("a write");
+        let gone = |at: usize| at.is_multiple_of(3);
+        for at in (0..many).filter(|at| gone(*at)).take(900) {
+            store.delete(&a, &ids[at]).expect("a write");
+        }
+        let gone = |at: usize| gone(at) && at < 2_700;
+        // Close to one of them: the first is that one, or the best of the others when it is gone.
+        for at in [1, 2, 3, 100, 250, 299] {
+            let mut query = vector(at as u64);
+            query[0] += 0.3;
+            let best = (0..many).filter(|at| !gone(*at)).max_by(|a, b| {
+                cosine(&query, &vector(*a as u64)).total_cmp(&cosine(&query, &vector(*b as u64)))
+            });
+            let hits = store.search(&a, &near(&query), &Filter { limit: Some(5), ..Filter::default() });
+            let hits = hits.expect("hits");
+            assert_eq!(hits.len(), 5);
+            let best = best.expect("some are left");
+            assert!(
+                (hits[0].cosine.expect("it has one") - cosine(&query, &vector(best as u64))).abs() < 1e-5
+            );
+            if !gone(at) {
+                assert_eq!(hits[0].record.id, ids[at]);
+            }
+        }
+        store.forget(&a).expect("a write");
+        assert_eq!(store.search(&a, &near(&vector(1)), &Filter::default()).expect("hits"), []);
+        let b = store.search(&scope("b"), &near(&vector(1)), &Filter::default()).expect("hits");
+        assert_eq!(b.len(), 1);
+        assert_eq!(
+            store.search(&scope("b"), &near(&vector(1)), &Filter { now: 7, ..Filter::default() }),
+            Ok(vec![])
+        );
+        store.sweep(7).expect("a write");
+    }
+}
+
+/// A memory without a vector is found by its words; changed, it has none any more until it gets a new one.
+#[test]
+fn vectors_are_of_the_text_that_is_there() {
+    let (store, a) = (embedded(), scope("a"));
+    store.insert(&[record("plain".into(), "a", "green tea")]).expect("a write");
+    store.insert_embedded(&[record("other".into(), "a", "a port")], &of(&vector(1))).expect("a write");
+    let find = |text, seed| {
+        let numbers = vector(seed);
+        let query = Query { vector: Some(of(&numbers)), ..Query::words(text) };
+        let hits = store.search(&a, &query, &Filter::default()).expect("hits");
+        hits.into_iter().map(|hit| (hit.record.id, hit.cosine.is_some())).collect::<Vec<_>>()
+    };
+    assert_eq!(find("tea", 1), [("plain".to_owned(), false), ("other".to_owned(), true)]);
+    assert_eq!(
+        store.without_vector(&a, 0, 9).expect("texts"),
+        [("plain".to_owned(), "green tea".to_owned())]
+    );
+    let texts =
+        [("plain".to_owned(), "green tea".to_owned()), ("other".to_owned(), "no longer this".to_owned())];
+    let numbers = [vector(2), vector(3)].concat();
+    assert_eq!(store.embed(&texts, &of(&numbers)), Ok(1));
+    assert_eq!(find("nothing", 2), [("plain".to_owned(), true)]);
+    let change = Change { content: Some("black tea".into()), ..Change::default() };
+    store.update(&a, "plain", change, 0).expect("a write");
+    assert_eq!(find("nothing", 2), []);
+    assert_eq!(find("tea", 1)[0], ("plain".to_owned(), false));
+}
+
+#[test]
+fn another_model_is_refused_until_it_takes_over() {
+    let (store, a) = (embedded(), scope("a"));
+    let new = [record("one".into(), "a", "tea")];
+    let wide = vec![1.0; DIMS + 1];
+    let refused = Err(Error::Model("m".into(), DIMS));
+    let others = [
+        Vectors { model: "n", dims: DIMS, numbers: &wide[1..] },
+        Vectors { model: "m", dims: DIMS + 1, numbers: &wide },
+    ];
+    for other in &others {
+        assert_eq!(store.insert_embedded(&new, other), refused);
+        let query = Query { vector: Some(*other), ..Query::words("tea") };
+        assert_eq!(store.search(&a, &query, &Filter::default()).map(drop), refused.clone().map(|()| ()));
+    }
+    assert_eq!(store.list(&a, &Filter::default()), Ok(vec![]));
+    for bad in [vec![0.0; DIMS], vec![f32::NAN; DIMS], vec![f32::INFINITY; DIMS]] {
+        assert_eq!(store.insert_embedded(&new, &of(&bad)), Err(Error::Vector));
+    }
+    store.insert_embedded(&new, &of(&vector(1))).expect("a write");
+    assert_eq!(store.search(&a, &near(&vector(1)), &Filter::default()).expect("hits").len(), 1);
+    let model = Model { name: "wide".into(), dims: DIMS + 1, low: 0.0, high: 0.5 };
+    store.set_model(&model).expect("a model");
+    assert_eq!(store.model(), Ok(Some(model)));
+    let query = Query { vector: Some(Vectors { model: "wide", ..others[1] }), ..Query::words("tea") };
+    assert_eq!(store.search(&a, &query, &Filter::default()).expect("hits")[0].cosine, None);
+    store.embed(&[("one".into(), "tea".into())], &Vectors { model: "wide", ..others[1] }).expect("a write");
+    assert_eq!(
+        store.search(&a, &query, &Filter::default()).expect("hits")[0].cosine.map(f64::round),
+        Some(1.0)
+    );
 }

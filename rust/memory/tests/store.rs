@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ctxproto_memory::{Change, Error, Filter, Record, Scope, Store};
+use ctxproto_memory::{Change, Error, Filter, Query, Record, Scope, Store};
 use proptest::prelude::*;
 
 fn record(id: &str, namespace: &[&str], content: &str) -> Record {
@@ -91,7 +91,7 @@ proptest! {
         let expected: Vec<String> = model.iter().filter(|(_, o)| holds(o)).map(|(id, _)| id.clone()).collect();
         prop_assert_eq!(&ids(&store, &scope), &expected);
         let mut hits: Vec<_> =
-            store.search(&scope, "words", &Filter::default()).expect("hits").into_iter().map(|h| h.record.id).collect();
+            store.search(&scope, &Query::words("words"), &Filter::default()).expect("hits").into_iter().map(|h| h.record.id).collect();
         hits.sort();
         prop_assert_eq!(&hits, &expected);
         prop_assert_eq!(store.stats(&scope, 20).expect("stats").current, i64::try_from(expected.len()).expect("small"));
