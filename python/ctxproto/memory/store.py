@@ -6,12 +6,14 @@ import json
 import os
 import time
 import uuid
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ctxproto import _core, arguments
 from ctxproto.errors import ConfigError, ConfigTypeError, InputError, StoreError, shown
+from ctxproto.memory import retrieval
+from ctxproto.memory.embedders import Embedder, Embedding
 from ctxproto.memory.gate import PROVENANCES, MemoryQueryResult, Provenance, share
 from ctxproto.memory.namespaces import AnyNamespace, AnyScope, Namespace, Scope
 from ctxproto.tools.redact import Redactor, default_redactor, shown_path
@@ -80,10 +82,14 @@ class MemoryHit(MemoryQueryResult):
     Args:
         record: The whole memory.
         bm25: Its BM25 score among the memories that were searched.
+        components: With `explain`, what the score was made of: "bm25", and that as relevance, "lexical"; "cosine", and
+            that as relevance, "semantic", None without a vector; both as one, "relevance"; "recency" and "importance".
+            With a reranker, that is what there was before it.
     """
 
     record: MemoryRecord
     bm25: float
+    components: dict[str, float | None] = field(default_factory=dict)
 
 
 class StoreStats(NamedTuple):
@@ -108,6 +114,8 @@ class StoreStats(NamedTuple):
 Records: TypeAlias = list[MemoryRecord]
 Hits: TypeAlias = list[MemoryHit]
 Namespaces: TypeAlias = list[Namespace]
+Contents: TypeAlias = list[str]
+Reranker: TypeAlias = "Callable[[str, list[str]], Iterable[float]]"
 
 
 class MemoryStore:
@@ -122,6 +130,9 @@ class MemoryStore:
     Args:
         path: The file, made when it is not there; ":memory:" for none.
         redactor: What contents, purposes and metadata go through; the default policy unless given.
+        embedder: What makes vectors of contents and queries; without one, words alone are compared. A store has the
+            vectors of one model. What was written without one is found by its words until `embed` gives it one.
+        model: What the embedder's model is called; its attribute `name` unless given.
         wait: Seconds that a call waits for other processes that write.
         clock: What tells the time, in seconds since 1970.
 
@@ -142,6 +153,8 @@ class MemoryStore:
         path: str | os.PathLike[str],
         *,
         redactor: Redactor | None = None,
+        embedder: Embedder | None = None,
+        model: str | None = None,
         wait: float = 10.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -152,6 +165,9 @@ class MemoryStore:
         self._path = _path(path)
         self._wait = _seconds("wait", wait)
         self._redactor = redactor or default_redactor()
+        if embedder is None and model is not None:
+            raise ConfigError("model is the name of an embedder's model: there is no embedder")
+        self._embedding = None if embedder is None else Embedding(embedder, model)
         self._clock = clock
         self._open: _core.Records | None = _opened(self._path, self._wait)
         self._pid = os.getpid()
@@ -206,7 +222,7 @@ class MemoryStore:
             ttl=ttl,
             metadata=metadata,
         )
-        self._core.insert([row])
+        self._core.insert([row], self._vectors([row["content"]]))
         self._sweep_now_and_then()
         return _record(row)
 
@@ -235,12 +251,14 @@ class MemoryStore:
         namespaces that are named.
         """
         scope, now = Scope.of(namespace), self._now()
+        text = None if content is None else self._content(content)
+        vectors = None if text is None else self._vectors([text])
         row = self._core.update(
             scope.key,
             scope.below,
             _id(memory_id),
             now,
-            content=None if content is None else self._content(content),
+            content=text,
             kind=None if kind is None else arguments.one_of("kind", kind, KINDS),
             purpose=None if purpose is None else self._purpose(purpose),
             importance=None if importance is None else share("importance", importance),
@@ -248,6 +266,7 @@ class MemoryStore:
             expires=None if ttl is None else (_end(now, ttl),),
             metadata=None if metadata is None else self._metadata(metadata),
         )
+        self._embed(row, vectors)
         return _record(row)
 
     def supersede(
@@ -283,7 +302,10 @@ class MemoryStore:
             ttl=ttl,
             metadata=metadata,
         )
-        return _record(self._core.supersede(scope.key, scope.below, _id(memory_id), row, self._now()))
+        vectors = self._vectors([row["content"]])
+        row = self._core.supersede(scope.key, scope.below, _id(memory_id), row, self._now())
+        self._embed(row, vectors)
+        return _record(row)
 
     def list(
         self,
@@ -316,19 +338,115 @@ class MemoryStore:
         kind: Kind | None = None,
         as_of: datetime | None = None,
         limit: int = 50,
+        also: Iterable[str] = (),
+        scale: Literal["calibrated", "cosine"] = "calibrated",
+        mmr: float = 0.9,
+        recency: float = 0.0,
+        half_life: float | timedelta = 30 * 86_400.0,
+        importance: float = 0.0,
+        reranker: Reranker | None = None,
+        explain: bool = False,
     ) -> Hits:
-        """The memories of a scope that share words with `query`, the best first: BM25 over that scope alone.
+        """The memories of a scope that fit `query`, the best first: by their words (BM25) and by their vectors.
 
-        The relevance is relative to the best one's, which is 1 when that holds at least half of the words that were
-        asked for, and less when it holds fewer; words such as "which" and "the" do not count, nor do English endings.
+        The score of a hit is in [0, 1] and means the same for every query and model. By words it is relative to the
+        best one's, which is 1 when that holds at least half of the words that were asked for, and less when it holds
+        fewer; words such as "which" and "the" do not count, nor do English endings. By vectors, the cosine that
+        unrelated texts have is 0 (see `calibrate`), and the best one's is 1 when unrelated texts never have so much.
+        Both count one half (convex fusion, arXiv 2210.11934); where nobody holds any of the words, or there are no
+        vectors, the other alone. A fused score is the geometric mean of how well it fits by itself and beside the best.
+
         The first search of a namespace reads its memories, later ones only what was written since, by whomever.
+
+        Args:
+            query: What is looked for.
+            namespace: Whose memories.
+            kind: Of this kind alone.
+            as_of: Those that were true at this time, instead of now.
+            limit: At most so many.
+            also: The same in other words, or what an answer may look like: a memory counts as the one finds it that it
+                fits best.
+            scale: "cosine": the score is the cosine as it is, and only what has a vector is found. No threshold on it
+                means the same for two models.
+            mmr: From 0, not twice the same, to 1, the score alone: which ones are kept of those that fit (maximal
+                marginal relevance, by vectors; among so few as an agent reads, 0.9 costs nothing and 0.5 much).
+            recency: What being new counts, beside 1 for the relevance.
+            half_life: Seconds after which a memory is half as new.
+            importance: What being important counts, beside 1 for the relevance.
+            reranker: A function of the query and of texts, best first, four times as many as are asked for: it gives
+                each text a score from 0 to 1, in the place of ours.
+            explain: Whether hits have `components`.
         """
         scope, now = Scope.of(namespace), self._now()
-        text = arguments.text("query", query).encode("utf-8", "replace").decode()
-        at = _at(now, as_of, history=False)
-        most = arguments.number("limit", limit, 1)
-        rows = self._core.search(scope.key, scope.below, text, now, at, _kind(kind), most)
-        return [_hit(_record(row), relevance, bm25) for row, relevance, bm25 in rows]
+        texts = retrieval.queries(query, also)
+        raw = arguments.one_of("scale", scale, retrieval.SCALES) == "cosine"
+        if reranker is not None and not callable(reranker):
+            raise ConfigTypeError(f"reranker is a function, not {shown(reranker)}")
+        if type(explain) is not bool:
+            raise ConfigTypeError(f"explain is a bool, not {shown(explain)}")
+        at, most = _at(now, as_of, history=False), arguments.number("limit", limit, 1)
+        which = (now, at, _kind(kind), most if reranker is None else min(4 * most, _RERANKED_MAX))
+        how: dict[str, Any] = {
+            "raw": raw,
+            "mmr": share("mmr", mmr),
+            "recency": retrieval.weight("recency", recency),
+            "half_life": max(_span("half_life", half_life), 1e-3) * 1_000_000,
+            "importance": retrieval.weight("importance", importance),
+        }
+        core, found = self._core, []
+        embedding = self._embedding if self._embedding is not None and self._embedding.fits(core) else None
+        vectors = [None] * len(texts) if embedding is None else embedding.each(texts)
+        for text, embedded in zip(texts, vectors, strict=True):
+            rows = core.search(scope.key, scope.below, text, *which, embedded=embedded, **how)
+            found.append([_hit(_record(row), parts, explain=explain) for row, parts in rows])
+        hits = found[0] if len(found) == 1 else retrieval.merged(found)
+        return (hits if reranker is None else retrieval.reranked(hits, texts[0], reranker))[:most]
+
+    def embed(self, namespace: AnyScope, *, replace: bool = False, batch: int = 64) -> int:
+        """Gives vectors to the memories of a scope that have none; how many got one.
+
+        Args:
+            namespace: Whose memories.
+            replace: Deletes all vectors of the store first when they are of another model, whosever they are.
+            batch: How many texts the embedder is given at once.
+        """
+        scope, most = Scope.of(namespace), arguments.number("batch", batch, 1)
+        if type(replace) is not bool:
+            raise ConfigTypeError(f"replace is a bool, not {shown(replace)}")
+        embedding, core, done = self._needed_embedding(), self._core, 0
+        known = core.model()
+        if known is None or (replace and known[0] != embedding.name):
+            embedding.introduce(core)
+        embedding.fits(core)
+        while texts := core.without_vector(scope.key, scope.below, self._now(), most):
+            done += core.embed(texts, *embedding.of(content for _, content in texts))
+        return done
+
+    def calibrate(self, queries: Iterable[str], namespace: AnyScope, *, limit: int = 64) -> tuple[float, float]:
+        """Measures which cosines unrelated texts have by the embedder's model, from one's own queries and memories.
+
+        A store does so by itself, with 256 pairs of sentences of our own, when it gets its first vector; the cosines
+        of one's own texts, which have more in common, make the scores stricter. Kept in the store, for all namespaces.
+
+        Args:
+            queries: Queries as they come, some 10 or more.
+            namespace: Whose memories they are paired with: most pairs should have nothing to do with each other.
+            limit: How many memories, the latest.
+
+        Returns:
+            The cosine that a quarter of the pairs are below, which counts as 0, and that which all but a twentieth are
+            below, which counts as 1 when the best has no more.
+        """
+        given = arguments.several("queries", queries, "str")
+        asked = [arguments.text(f"queries[{at}]", one) for at, one in enumerate(given)]
+        texts = [record.content for record in self.list(namespace, limit=arguments.number("limit", limit, 1))]
+        if not asked or not texts:
+            raise ConfigError("queries and namespace have at least one text each")
+        embedding, core = self._needed_embedding(), self._core
+        embedding.fits(core)
+        embedding.introduce(core, asked, texts)
+        known = core.model()
+        return (0.0, 0.0) if known is None else known[2:]
 
     def delete(self, memory_id: str, namespace: AnyScope) -> bool:
         """Deletes a memory for good; whether it was in the namespaces that are named.
@@ -406,6 +524,23 @@ class MemoryStore:
 
     def __repr__(self) -> str:
         return f"<MemoryStore: {'in memory' if self._path is None else 'a file'}>"
+
+    def _needed_embedding(self) -> Embedding:
+        if self._embedding is None:
+            raise ConfigError("embedder: the store was opened without one")
+        return self._embedding
+
+    def _vectors(self, texts: Contents) -> tuple[str, object] | None:
+        """What the embedder makes of texts that are to be written."""
+        if self._embedding is None:
+            return None
+        if not self._embedding.fits(self._core):
+            self._embedding.introduce(self._core)
+        return self._embedding.of(texts)
+
+    def _embed(self, row: Mapping[str, Any], vectors: tuple[str, object] | None) -> None:
+        if vectors is not None:
+            self._core.embed([(row["id"], row["content"])], *vectors)
 
     def _now(self) -> int:
         return round(self._clock() * 1_000_000)
@@ -511,6 +646,8 @@ class MemoryStore:
 
 
 _PURPOSE_MAX = 200
+# Rerankers read every text in full.
+_RERANKED_MAX = 1_000
 _ID_MAX = 64
 
 
@@ -522,8 +659,19 @@ def _opened(path: str | None, wait: float) -> _core.Records:
     raise StoreError(why if path is None else f"{shown_path(path)}: {why}")
 
 
-def _hit(record: MemoryRecord, relevance: float, bm25: float) -> MemoryHit:
-    return MemoryHit(record.content, relevance, str(record.namespace), record.memory_id, record, bm25)
+def _hit(record: MemoryRecord, parts: _core._Parts, *, explain: bool) -> MemoryHit:
+    score, bm25, lexical, cosine, semantic, relevance, recency = parts
+    components = {
+        "bm25": bm25,
+        "lexical": lexical,
+        "cosine": cosine,
+        "semantic": semantic,
+        "relevance": relevance,
+        "recency": recency,
+        "importance": record.importance,
+    }
+    namespace = str(record.namespace)
+    return MemoryHit(record.content, score, namespace, record.memory_id, record, bm25, components if explain else {})
 
 
 def _record(row: Mapping[str, Any]) -> MemoryRecord:
@@ -598,9 +746,12 @@ def _seconds(argument: str, value: object) -> float:
 _FAR = 4_000_000_000
 
 
+def _span(argument: str, value: object) -> float:
+    return _seconds(argument, value.total_seconds() if type(value) is timedelta else value)
+
+
 def _end(now: int, ttl: object) -> int:
-    seconds = ttl.total_seconds() if type(ttl) is timedelta else ttl
-    return now + round(_seconds("ttl", seconds) * 1_000_000)
+    return now + round(_span("ttl", ttl) * 1_000_000)
 
 
 def _ticks(argument: str, value: object) -> int:

@@ -22,5 +22,5 @@ mod words;
 pub use error::Error;
 pub use record::{Change, Hit, Moment, Query, Record, Scope};
 pub use store::{Filter, Stats, Store};
-pub use vectors::{Model, Vectors};
+pub use vectors::{Model, Vectors, background};
 pub use words::words;

@@ -98,6 +98,7 @@ fn candidates(
     most: usize,
 ) -> Result<Vec<Found>, Error> {
     let scores = Scores::of(views, &asked(query.text));
+    let alike = query.lambda < 1.0 && model.is_some();
     let Some((model, vector)) = model.zip(query.vector.as_ref()) else {
         let one = |(place, bm25)| {
             let lexical = scores.relevance(bm25);

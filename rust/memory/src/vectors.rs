@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
+use crate::dots::dots;
 use crate::store::put as insert;
 use crate::{Error, Moment, Record, Scope, Store};
 
@@ -157,6 +158,22 @@ pub(crate) fn unit(vector: &[f32]) -> Result<Vec<f32>, Error> {
         return Err(Error::Vector);
     }
     Ok(vector.iter().map(|number| (f64::from(*number) / length) as f32).collect())
+}
+
+/// The cosines that texts have which have nothing to do with each other, from vectors of such texts: each of `one` with
+/// each of `other`. The lower has a quarter of the pairs below it, the higher all but a twentieth.
+pub fn background(one: &[f32], other: &[f32], dims: usize) -> Result<(f64, f64), Error> {
+    let sides = |numbers: &[f32]| numbers.chunks_exact(dims.max(1)).map(unit).collect::<Result<Vec<_>, _>>();
+    let (one, other) = (sides(one)?, sides(other)?.concat());
+    let mut cosines = vec![];
+    for vector in &one {
+        let mut found = vec![];
+        dots(vector, &other, &mut found);
+        cosines.extend(found);
+    }
+    cosines.sort_unstable_by(f32::total_cmp);
+    let at = |share: usize| cosines.get(cosines.len() * share / 100).copied().map_or(0.0, f64::from);
+    Ok((at(25), at(95)))
 }
 
 /// Another one for every single word that changes.
