@@ -1,16 +1,18 @@
 """Memory search: how well it finds, and how soon: `benches/.venv-peers/bin/python benches/memory.py`.
 
-Quality: the turns of LoCoMo's conversations (`CTXPROTO_CORPORA`) are memories, each with its speaker and the date of its
-session; its questions are queries. Recall of the turns that answer them, and what the gate at 0.75 lets through; no
-LLM anywhere. Vectors by all-MiniLM-L6-v2 (`minilm.py`).
+Quality: the turns of LoCoMo's conversations (`CTXPROTO_CORPORA`) are memories, each with its speaker and
+the date of its session; its questions are queries. Recall of the turns that answer them, and what the gate
+at 0.75 lets through; no LLM anywhere. Vectors by all-MiniLM-L6-v2 (`minilm.py`).
 
-Speed: medians over 200 queries, on one thread, called from Python, everything warm. Texts of 25 words after Zipf,
-vectors of 384 numbers around random centres. The engines answer the same queries in turns; recall is that of the ten
-closest. `--million` adds a million vectors.
+Speed: medians over 200 queries, on one thread, called from Python, everything warm. Texts of 25 words after
+Zipf, vectors of 384 numbers around random centres. All engines answer the same queries; recall is that of
+the ten closest. `--million` adds a million vectors.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
 import os
 import random
@@ -30,6 +32,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import numpy as np  # noqa: E402
 from ctxproto import MemoryContextGate, MemoryStore  # noqa: E402
+
 from minilm import MiniLM, weights  # noqa: E402
 
 CORPORA = Path(os.environ.get("CTXPROTO_CORPORA") or ROOT / "../shared/corpora")
@@ -80,7 +83,9 @@ def conversations() -> list[Conversation]:
 def quality(model: MiniLM) -> None:
     """Recall of turns by words, by vectors and by both; then the gate."""
     talks = conversations()
-    texts = {text for turns, questions in talks for text in [t for _, t in turns] + [q for q, _, _ in questions]}
+    texts = {
+        text for turns, questions in talks for text in [t for _, t in turns] + [q for q, _, _ in questions]
+    }
     ordered = sorted(texts)
     made: dict[str, Array] = dict(zip(ordered, model(ordered), strict=True))
 
@@ -107,7 +112,8 @@ def quality(model: MiniLM) -> None:
         print(f"| {name} | " + " | ".join(f"{cell:.3f}" for cell in cells) + " |", flush=True)
     cells = []
     for most in (5, 10, 20):
-        cells.append(recall(talks, names, lambda q, n, most=most: hybrid.search(q, n, limit=most), most))
+        default = functools.partial(hybrid.search, limit=most)
+        cells.append(recall(talks, names, default, most))
     print("| both, MMR 0.9 (the default) | " + " | ".join(f"{cell:.3f}" for cell in cells) + " |", flush=True)
     print("\n| gate | recall | precision | returned | empty | returned on unanswerable |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
@@ -120,7 +126,9 @@ def quality(model: MiniLM) -> None:
     gated(talks, names, "score >= 0.75, calibrated on the first talk", searches["both"], 0.75)
 
 
-def recall(talks: list[Conversation], names: list[dict[str, str]], search: Callable[[str, str], Any], most: int) -> float:
+def recall(
+    talks: list[Conversation], names: list[dict[str, str]], search: Callable[[str, str], Any], most: int
+) -> float:
     """The mean share of a question's turns among the first `most`."""
     shares = []
     for at, (_, questions) in enumerate(talks):
@@ -165,10 +173,11 @@ def gated(
 
 
 def texts(count: int, words: int, draw: random.Random) -> list[str]:
-    """Texts of words after Zipf."""
-    vocabulary = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(3, 9))) for _ in range(20_000)]
-    shares = [1 / (at + 1) for at in range(len(vocabulary))]
-    return [" ".join(draw.choices(vocabulary, shares, k=words)) for _ in range(count)]
+    """Texts of words after Zipf, of 20,000 words that are the same at every call."""
+    letters, spell = "abcdefghijklmnopqrstuvwxyz", random.Random(5)
+    vocabulary = ["".join(spell.choices(letters, k=spell.randint(3, 9))) for _ in range(20_000)]
+    shares = list(itertools.accumulate(1 / (at + 1) for at in range(len(vocabulary))))
+    return [" ".join(draw.choices(vocabulary, cum_weights=shares, k=words)) for _ in range(count)]
 
 
 def clustered(count: int) -> tuple[Array, Array]:
@@ -208,6 +217,11 @@ def median_ms(work: Callable[[int], object], count: int = QUERIES) -> tuple[floa
     return taken[len(taken) // 2] * 1e3, taken[len(taken) * 95 // 100] * 1e3
 
 
+def call(search: Callable[[Array], Array], asked: Array, at: int) -> Array:
+    """One query of many."""
+    return search(asked[at])
+
+
 def engines(vectors: Array) -> dict[str, Callable[[Array], Array]]:
     """How each peer that is installed finds the ten closest of one query: their places."""
     found: dict[str, Callable[[Array], Array]] = {}
@@ -232,7 +246,7 @@ def engines(vectors: Array) -> dict[str, Callable[[Array], Array]]:
     except ImportError:
         pass
     try:
-        import hnswlib  # type: ignore[import-not-found,unused-ignore]
+        import hnswlib  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
         graph = hnswlib.Index("ip", DIMS)
         graph.init_index(len(vectors), ef_construction=200, M=16, random_seed=1)
@@ -252,32 +266,46 @@ def engines(vectors: Array) -> dict[str, Callable[[Array], Array]]:
     return found
 
 
+def whole(store: MemoryStore, queries: list[str], at: int) -> Any:
+    """Words, vectors, fusion, MMR, the ten best with all that is known of them."""
+    return store.search(queries[at], "user_42:", limit=K)
+
+
+def closest(store: MemoryStore, asked: Array, at: int) -> list[tuple[int, float]]:
+    """What the peers give: the numbers of the ten closest."""
+    now = store._now()
+    return list(store._core.nearest(b"user_42\0", True, ("known", asked[at : at + 1]), now, now, None, K))
+
+
 def speed(sizes: Sequence[int]) -> None:
     """The whole search, and the search by vectors beside its peers."""
-    rows, whole = [], []
+    peers: list[str] = []
+    searches, rows = [], []
     for count in sizes:
         store, queries, vectors, asked = filled(count)
-        p50, p95 = median_ms(lambda at: store.search(queries[at], "user_42:", limit=K))
-        words, _ = median_ms(lambda at: store.search(queries[at][:-1] + "?", "user_42:", limit=K) if False else None)
-        whole.append(f"| {count:,} | {p50:.2f} | {p95:.2f} |")
-        print(whole[-1], flush=True)
+        p50, p95 = median_ms(functools.partial(whole, store, queries))
+        searches.append(f"| {count:,} | {p50:.2f} | {p95:.2f} |")
         exact = [set(np.argsort(-(vectors @ query))[:K].tolist()) for query in asked]
-        cells = {}
-        places = {record.memory_id: at for at, record in enumerate(reversed(store.list("user_42:")))}
-        own = [
-            {places[hit.memory_id] for hit in store.search(query, "user_42:", limit=K, scale="cosine", mmr=1.0)}
-            for query in queries
-        ]
-        p50, _ = median_ms(
-            lambda at: store._core.nearest(b"user_42\0", True, ("known", asked[at : at + 1]), K)
-        )
-        cells["ctxproto"] = (p50, statistics.mean(len(a & b) / K for a, b in zip(own, exact, strict=True)))
+
+        def share(found: list[set[int]], exact: list[set[int]] = exact) -> float:
+            return statistics.mean(len(one & want) / K for one, want in zip(found, exact, strict=True))
+
+        p50, _ = median_ms(functools.partial(closest, store, asked))
+        own = [{number - 1 for number, _ in closest(store, asked, at)} for at in range(QUERIES)]
+        cells = {"ctxproto": (p50, share(own))}
+        del store
         for name, search in engines(vectors).items():
-            p50, _ = median_ms(lambda at, search=search: search(asked[at]))
-            found = [len({int(one) for one in search(query)} & want) / K for query, want in zip(asked, exact, strict=True)]
-            cells[name] = (p50, statistics.mean(found))
-        rows.append((count, cells))
-        print(count, {name: f"{ms:.3f} ({share:.3f})" for name, (ms, share) in cells.items()}, flush=True)
+            p50, _ = median_ms(functools.partial(call, search, asked))
+            cells[name] = (p50, share([{int(one) for one in search(query)} for query in asked]))
+        peers = list(cells)
+        told = " | ".join(f"{ms:.3f} ({part:.3f})" for ms, part in cells.values())
+        rows.append(f"| {count:,} | {told} |")
+        print(searches[-1], rows[-1], file=sys.stderr, flush=True)
+    print("| search (words, vectors, fusion, MMR), ms | p50 | p95 |\n| --- | ---: | ---: |")
+    print("\n".join(searches))
+    print("\n| the ten closest vectors, ms (recall) | " + " | ".join(peers) + " |")
+    print("| --- |" + " ---: |" * len(peers))
+    print("\n".join(rows), flush=True)
 
 
 if __name__ == "__main__":

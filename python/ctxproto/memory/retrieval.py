@@ -40,17 +40,17 @@ def merged(found: Sequence[list[MemoryHit]]) -> list[MemoryHit]:
 
 def reranked(hits: list[MemoryHit], query: str, reranker: Callable[[str, list[str]], Any]) -> list[MemoryHit]:
     """The hits with the reranker's scores as their relevance, the best first."""
+    if not hits:
+        return hits
     given = reranker(query, [hit.content for hit in hits])
-    scores = list(given) if hasattr(type(given), "__iter__") else []
+    many = hasattr(type(given), "__iter__") and not issubclass(type(given), str | bytes)
     try:
-        numbers = [float(score) for score in scores]
-    except (TypeError, ValueError):
+        numbers = [float(score) for score in given] if many else []
+    except Exception:  # noqa: BLE001 - whatever it is, it may fail in any way
         numbers = []
     if len(numbers) != len(hits) or not all(0 <= number <= 1 for number in numbers):
-        raise ConfigError(
-            f"reranker returns a number from 0 to 1 for each of the {len(hits)} texts it is given, "
-            f"not {shown(given)} without them"
-        )
+        message = f"reranker returns a number from 0 to 1 for each of {len(hits)} texts here, not {shown(given)}"
+        raise ConfigError(message) if many else ConfigTypeError(message)
     for hit, number in zip(hits, numbers, strict=True):
         hit.relevance_score = number
     return sorted(hits, key=lambda hit: -hit.relevance_score)

@@ -8,6 +8,7 @@ import time
 import uuid
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ctxproto import _core, arguments
@@ -380,6 +381,8 @@ class MemoryStore:
         scope, now = Scope.of(namespace), self._now()
         texts = retrieval.queries(query, also)
         raw = arguments.one_of("scale", scale, retrieval.SCALES) == "cosine"
+        if raw and self._embedding is None:
+            raise ConfigError("scale is 'cosine': the store was opened without an embedder")
         if reranker is not None and not callable(reranker):
             raise ConfigTypeError(f"reranker is a function, not {shown(reranker)}")
         if type(explain) is not bool:
@@ -674,10 +677,16 @@ def _hit(record: MemoryRecord, parts: _core._Parts, *, explain: bool) -> MemoryH
     return MemoryHit(record.content, score, namespace, record.memory_id, record, bm25, components if explain else {})
 
 
+@lru_cache(maxsize=1024)
+def _namespace(key: bytes) -> Namespace:
+    # Most records of one read are of the same few.
+    return Namespace.from_key(key)
+
+
 def _record(row: Mapping[str, Any]) -> MemoryRecord:
     return MemoryRecord(
         memory_id=row["id"],
-        namespace=Namespace.from_key(row["namespace"]),
+        namespace=_namespace(bytes(row["namespace"])),
         content=row["content"],
         kind=row["kind"],
         purpose=row["purpose"],
@@ -689,7 +698,7 @@ def _record(row: Mapping[str, Any]) -> MemoryRecord:
         supersedes=row["supersedes"],
         superseded_by=row["superseded_by"],
         expires=None if row["expires"] is None else _EPOCH + row["expires"] * _TICK,
-        metadata=json.loads(row["metadata"]),
+        metadata={} if row["metadata"] == "{}" else json.loads(row["metadata"]),
     )
 
 

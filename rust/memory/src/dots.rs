@@ -22,6 +22,35 @@ pub(crate) fn dots(one: &[f32], rows: &[f32], found: &mut Vec<f32>) {
     each_dot(one, rows, found, |a, b, sum| a * b + sum);
 }
 
+/// The dot products of `one` with those rows that `which` numbers, wherever they are.
+pub(crate) fn dots_of(one: &[f32], rows: &[f32], which: &[usize], found: &mut Vec<f32>) {
+    let (mut dot, dims) = (vec![], one.len());
+    found.clear();
+    for (at, row) in which.iter().enumerate() {
+        // Most are far from each other: the next ones are fetched while this one is read.
+        if let Some(next) = which.get(at + AHEAD) {
+            fetch(&rows[next * dims..][..dims]);
+        }
+        dots(one, &rows[row * dims..][..dims], &mut dot);
+        found.extend(&dot);
+    }
+}
+
+/// Rows that are fetched before they are read.
+const AHEAD: usize = 4;
+
+#[cfg(target_arch = "x86_64")]
+fn fetch(row: &[f32]) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    for line in row.chunks(16) {
+        // SAFETY: a hint; the address is that of a number that is there.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn fetch(_: &[f32]) {}
+
 /// In how many bits `one` differs from each vector of `blocks`.
 pub(crate) fn differing(one: &[u64], blocks: &[u64], found: &mut Vec<u16>) {
     found.clear();

@@ -92,7 +92,7 @@ impl Times {
 pub(crate) struct Leaf {
     slots: Vec<Slot>,
     /// The number of words of each: in a list of their own, like the times, for a search looks at many.
-    lengths: Vec<f32>,
+    lengths: Vec<u32>,
     times: Times,
     kinds: Vec<u8>,
     kind_names: Vec<String>,
@@ -132,7 +132,7 @@ impl Leaf {
         }
         self.words += words;
         self.slots.push(Slot { seq, content, created: record.created, importance: record.importance });
-        self.lengths.push(words as f32);
+        self.lengths.push(words as u32);
         self.times.push(record);
         self.kinds.push(kind);
         self.places.insert(seq, slot);
@@ -142,7 +142,7 @@ impl Leaf {
     /// A memory is gone.
     pub(crate) fn remove(&mut self, seq: i64) {
         let Some(slot) = self.places.remove(&seq) else { return };
-        self.words -= self.lengths[slot as usize] as u64;
+        self.words -= u64::from(self.lengths[slot as usize]);
         self.times.clear(slot as usize);
         self.embedded.set(slot as usize, self.slots.len(), None);
         let empty = self.slots.len() - self.places.len();
@@ -158,7 +158,7 @@ impl Leaf {
     /// Bytes, roughly.
     pub(crate) fn size(&self) -> usize {
         let slot =
-            size_of::<Slot>() + size_of::<f32>() + 3 * size_of::<Moment>() + 1 + 2 * size_of::<(i64, u32)>();
+            size_of::<Slot>() + size_of::<u32>() + 3 * size_of::<Moment>() + 1 + 2 * size_of::<(i64, u32)>();
         let term = 2 * size_of::<(Term, Postings)>();
         self.slots.len() * slot
             + self.postings.len() * term
@@ -257,7 +257,7 @@ impl<'l> View<'l> {
         let (mut count, mut words) = (0, 0);
         for (seen, length) in seen.iter().zip(&leaf.lengths) {
             count += usize::from(*seen);
-            words += *length as u64 * u64::from(*seen);
+            words += u64::from(*length) * u64::from(*seen);
         }
         Self { leaf, seen: Some(seen), count, words }
     }
@@ -297,7 +297,7 @@ impl<'l> View<'l> {
         for posting in self.leaf.postings.get(&term).into_iter().flatten() {
             let slot = posting.slot as usize;
             if self.seen.as_ref().is_none_or(|seen| seen[slot]) {
-                found(slot, posting.count as f32, self.leaf.lengths[slot]);
+                found(slot, posting.count as f32, self.leaf.lengths[slot] as f32);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! What a search does, from the leaves of its scope to the memories it found.
 
+#![expect(clippy::cast_precision_loss, reason = "ages in microseconds are long before 2^52")]
+
 use std::sync::PoisonError;
 
 use crate::bm25::Scores;
@@ -11,7 +13,7 @@ use crate::semantic::closest;
 use crate::top::Place;
 use crate::vectors::{Model, agree, unit};
 use crate::words::asked;
-use crate::{Error, Filter, Hit, Query, Record, Scope, Store};
+use crate::{Error, Filter, Hit, Query, Record, Scope, Store, Vectors};
 
 /// Candidates that each of words and vectors brings, for each memory that is wanted, and at least.
 const EACH: usize = 4;
@@ -90,6 +92,25 @@ impl Store {
     }
 }
 
+impl Store {
+    /// The memories of a scope whose vectors are closest to one: their numbers in the store, and the cosines.
+    pub fn nearest(
+        &self,
+        scope: &Scope,
+        vector: &Vectors<'_>,
+        filter: &Filter,
+    ) -> Result<Vec<(i64, f32)>, Error> {
+        let (leaves, model) = self.cache.leaves(&self.reading(), scope)?;
+        let Some(model) = model else { return Ok(vec![]) };
+        agree(Some(&model), vector)?;
+        let locked: Vec<_> =
+            leaves.iter().map(|leaf| leaf.read().unwrap_or_else(PoisonError::into_inner)).collect();
+        let views: Vec<View<'_>> = locked.iter().map(|leaf| View::new(leaf, filter)).collect();
+        let found = closest(&views, &unit(vector.numbers)?, filter.limit.unwrap_or(usize::MAX));
+        Ok(found.into_iter().map(|(place, cosine)| (views[place.leaf].seq(place.slot), cosine)).collect())
+    }
+}
+
 /// The best by words and the best by vectors, with their relevance; not in order.
 fn candidates(
     views: &[View<'_>],
@@ -100,12 +121,14 @@ fn candidates(
     let scores = Scores::of(views, &asked(query.text));
     let alike = query.lambda < 1.0 && model.is_some();
     let Some((model, vector)) = model.zip(query.vector.as_ref()) else {
+        if query.raw {
+            return Ok(vec![]);
+        }
         let one = |(place, bm25)| {
             let lexical = scores.relevance(bm25);
             found(place, bm25, None, lexical, None, lexical)
         };
-        let most =
-            if query.lambda < 1.0 || query.recency + query.importance > 0.0 { pool(most) } else { most };
+        let most = if alike || query.recency + query.importance > 0.0 { pool(most) } else { most };
         return Ok(scores.top(views, most).into_iter().map(one).collect());
     };
     agree(Some(model), vector)?;
@@ -113,8 +136,8 @@ fn candidates(
     let most = pool(most);
     let close = closest(views, &vector, most);
     let highest = close.first().map_or(0.0, |(_, cosine)| f64::from(*cosine));
-    let mut places: Vec<Place> =
-        scores.top(views, most).into_iter().chain(close).map(|(place, _)| place).collect();
+    let by_words = if query.raw { vec![] } else { scores.top(views, most) };
+    let mut places: Vec<Place> = by_words.into_iter().chain(close).map(|(place, _)| place).collect();
     places.sort_unstable();
     places.dedup();
     let mut cosines = vec![];
@@ -138,7 +161,6 @@ fn candidates(
         })
         .collect();
     if query.raw {
-        all.retain(|one| one.cosine.is_some());
         for one in &mut all {
             one.relevance = one.cosine.map_or(0.0, |cosine| f64::from(cosine).clamp(0.0, 1.0));
         }

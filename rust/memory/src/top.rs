@@ -66,7 +66,7 @@ mod tests {
             for (slot, score) in scores.into_iter().enumerate() {
                 let (score, place) = (f32::from(score), Place { leaf: 0, slot });
                 if score >= top.floor() {
-                    top.push(place, score, slot as i64);
+                    top.push(place, score, slot.cast_signed() as i64);
                 }
                 all.push((place, score));
             }

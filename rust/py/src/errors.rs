@@ -56,7 +56,7 @@ pub(crate) fn memory_id(message: String) -> PyErr {
 }
 
 /// Vectors that do not go with those of a store, or with any.
-pub(crate) fn model(message: String) -> PyErr {
+pub(crate) fn model(message: &str) -> PyErr {
     tree::ConfigError::new_err(format!("embedder: {message}"))
 }
 

@@ -97,6 +97,7 @@ impl Records {
     }
 
     /// Texts are pairs of an id and a content.
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
     fn embed(
         &self,
         py: Python<'_>,
@@ -201,6 +202,7 @@ impl Records {
 
     #[pyo3(signature = (key, below, query, now, at, kind, limit, *, embedded, raw, mmr, recency, half_life, importance))]
     #[expect(clippy::too_many_arguments, reason = "the fields of a filter and of a query")]
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
     fn search(
         &self,
         py: Python<'_>,
@@ -231,6 +233,26 @@ impl Records {
         let query = Query { text: query, vector, raw, lambda: mmr, recency, half_life, importance };
         let hits = self.call(py, |store| store.search(&scope, &query, &filter))?;
         Ok(hits.into_iter().map(parts).collect())
+    }
+
+    /// Numbers in the store, and cosines.
+    #[expect(clippy::too_many_arguments, reason = "the fields of a filter")]
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
+    fn nearest(
+        &self,
+        py: Python<'_>,
+        key: Vec<u8>,
+        below: bool,
+        embedded: (String, Bound<'_, PyAny>),
+        now: Moment,
+        at: Option<Moment>,
+        kind: Option<String>,
+        limit: usize,
+    ) -> PyResult<Vec<(i64, f32)>> {
+        let (scope, filter) = (Scope { key, below }, Filter { now, at, kind, limit: Some(limit) });
+        let Rows { numbers, dims, .. } = Rows::read("embedder", &embedded.1, 1)?;
+        let vector = Vectors { model: &embedded.0, dims, numbers: &numbers };
+        self.call(py, |store| store.nearest(&scope, &vector, &filter))
     }
 
     fn delete(&self, py: Python<'_>, key: Vec<u8>, below: bool, id: &str) -> PyResult<bool> {
@@ -310,7 +332,7 @@ fn patient<T: Send>(
 fn told(error: &Error) -> PyErr {
     match error {
         Error::Missing | Error::Superseded | Error::Exists => errors::memory_id(error.to_string()),
-        Error::Model(..) | Error::Vector => errors::model(error.to_string()),
+        Error::Model(..) | Error::Vector => errors::model(&error.to_string()),
         _ => errors::store(error.to_string()),
     }
 }

@@ -8,7 +8,7 @@ use crate::errors;
 /// Rows of numbers, all of one length.
 pub(crate) struct Rows {
     pub(crate) numbers: Vec<f32>,
-    pub(crate) rows: usize,
+    pub(crate) count: usize,
     pub(crate) dims: usize,
 }
 
@@ -22,12 +22,12 @@ impl Rows {
             .or_else(|| from_buffer::<f64>(given, |number| number as f32))
             .or_else(|| from_lists(given));
         match read {
-            Some(read) if read.rows == count && (1..=DIMS_MAX).contains(&read.dims) => Ok(read),
+            Some(read) if read.count == count && (1..=DIMS_MAX).contains(&read.dims) => Ok(read),
             _ => {
                 let takes = format!(
                     "a function that returns {count} vectors here, of 1 to {DIMS_MAX} numbers each and all of one length"
                 );
-                Err(errors::argument(what, &takes, given, true))
+                Err(errors::argument(what, &takes, given, given.try_iter().is_ok()))
             }
         }
     }
@@ -35,9 +35,9 @@ impl Rows {
 
 fn from_buffer<T: Element + Copy>(given: &Bound<'_, PyAny>, number: impl Fn(T) -> f32) -> Option<Rows> {
     let buffer = PyBuffer::<T>::get(given).ok()?;
-    let [rows, dims] = *buffer.shape() else { return None };
+    let [count, dims] = *buffer.shape() else { return None };
     let numbers = buffer.to_vec(given.py()).ok()?.into_iter().map(number).collect();
-    Some(Rows { numbers, rows, dims })
+    Some(Rows { numbers, count, dims })
 }
 
 fn from_lists(given: &Bound<'_, PyAny>) -> Option<Rows> {
@@ -49,5 +49,5 @@ fn from_lists(given: &Bound<'_, PyAny>) -> Option<Rows> {
         .ok()?;
     let dims = lists.first().map_or(0, Vec::len);
     let same = lists.iter().all(|row| row.len() == dims);
-    same.then(|| Rows { rows: lists.len(), dims, numbers: lists.concat() })
+    same.then(|| Rows { count: lists.len(), dims, numbers: lists.concat() })
 }
