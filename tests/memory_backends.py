@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from ctxproto import MemoryStore
+from ctxproto import HashEmbedder, MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,8 +30,15 @@ def in_a_file(**options: Any) -> Iterator[MemoryStore]:
         yield store
 
 
+@contextmanager
+def with_vectors(**options: Any) -> Iterator[MemoryStore]:
+    with in_a_file(embedder=HashEmbedder(32), **options) as store:
+        yield store
+
+
 # Each gives an empty store with the options of `MemoryStore`, for as long as it is entered.
 BACKENDS: dict[str, Callable[..., AbstractContextManager[Any]]] = {
     "memory": in_memory,
     "file": in_a_file,
+    "vectors": with_vectors,
 }

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 REDACTOR = Redactor()
 GATE = ctxproto.MemoryContextGate()
 STORE = ctxproto.MemoryStore(":memory:")
+HASHING = ctxproto.HashEmbedder(8)
+EMBEDDED = ctxproto.MemoryStore(":memory:", embedder=HASHING)
+FOUND = ctxproto.MemoryStore(":memory:")
+FOUND.save("a", "tea")
 ANYTHING: Any = object()
 
 
@@ -298,6 +302,32 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "search.namespace": (lambda x: STORE.search("q", x), "namespace"),
     "search.kind": (lambda x: STORE.search("q", "a", kind=x), "kind"),
     "search.as_of": (lambda x: STORE.search("q", "a", as_of=x), "as_of"),
+    "search.also": (lambda x: STORE.search("q", "a", also=x), "also"),
+    "search.scale": (lambda x: STORE.search("q", "a", scale=x), "scale"),
+    "search.mmr": (lambda x: STORE.search("q", "a", mmr=x), "mmr"),
+    "search.recency": (lambda x: STORE.search("q", "a", recency=x), "recency"),
+    "search.half_life": (lambda x: STORE.search("q", "a", half_life=x), "half_life"),
+    "search.importance": (lambda x: STORE.search("q", "a", importance=x), "importance"),
+    "search.reranker": (lambda x: STORE.search("q", "a", reranker=x), "reranker"),
+    "search.explain": (lambda x: STORE.search("q", "a", explain=x), "explain"),
+    "MemoryStore.embedder": (lambda x: ctxproto.MemoryStore(":memory:", embedder=x, model="m"), "embedder"),
+    "MemoryStore.model": (lambda x: ctxproto.MemoryStore(":memory:", embedder=HASHING, model=x), "model"),
+    "embedder's vectors": (
+        lambda x: ctxproto.MemoryStore(":memory:", embedder=lambda _: x, model="m").save("a", "x"),
+        "embedder",
+    ),
+    "reranker's scores": (lambda x: FOUND.search("tea", "a", reranker=lambda *_: x), "reranker"),
+    "embed.namespace": (EMBEDDED.embed, "namespace"),
+    "embed.replace": (lambda x: EMBEDDED.embed("a", replace=x), "replace"),
+    "embed.batch": (lambda x: EMBEDDED.embed("a", batch=x), "batch"),
+    "calibrate.queries": (lambda x: EMBEDDED.calibrate(x, "a"), "queries"),
+    "calibrate.namespace": (lambda x: EMBEDDED.calibrate(["q"], x), "namespace"),
+    "calibrate.limit": (lambda x: EMBEDDED.calibrate(["q"], "a", limit=x), "limit"),
+    "HashEmbedder.dims": (lambda x: ctxproto.HashEmbedder(x), "dims"),
+    "OpenAIEmbedder.model": (lambda x: ctxproto.OpenAIEmbedder(None, x), "model"),
+    "OpenAIEmbedder.dimensions": (lambda x: ctxproto.OpenAIEmbedder(None, "m", dimensions=x), "dimensions"),
+    "SentenceTransformerEmbedder.name": (lambda x: ctxproto.SentenceTransformerEmbedder(None, name=x), "name"),
+    "Model2VecEmbedder.name": (lambda x: ctxproto.Model2VecEmbedder(None, name=x), "name"),
     "search.limit": (lambda x: STORE.search("q", "a", limit=x), "limit"),
     "delete.memory_id": (lambda x: STORE.delete(x, "a"), "memory_id"),
     "delete.namespace": (lambda x: STORE.delete("id", x), "namespace"),

@@ -30,6 +30,13 @@ if _core.__version__ != __version__:
     )
 
 from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
+from ctxproto.memory.embedders import (
+    Embedder,
+    HashEmbedder,
+    Model2VecEmbedder,
+    OpenAIEmbedder,
+    SentenceTransformerEmbedder,
+)
 from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
 from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.memory.records import MemoryHit, MemoryRecord
@@ -48,7 +55,9 @@ __all__ = [
     "ConfigTypeError",
     "CtxprotoError",
     "Delivery",
+    "Embedder",
     "Finding",
+    "HashEmbedder",
     "InputError",
     "InputTypeError",
     "InternalError",
@@ -61,7 +70,9 @@ __all__ = [
     "MemoryRecord",
     "MemoryStore",
     "MessageCount",
+    "Model2VecEmbedder",
     "Namespace",
+    "OpenAIEmbedder",
     "Redaction",
     "Redactor",
     "Replaced",
@@ -69,6 +80,7 @@ __all__ = [
     "Rule",
     "RuleError",
     "Scope",
+    "SentenceTransformerEmbedder",
     "StoreError",
     "Stream",
     "StreamError",

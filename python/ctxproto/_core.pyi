@@ -60,11 +60,17 @@ class TrimStream:
     def finish(self, *, stopped: bool = False) -> tuple[Any, dict[str, Any], list[tuple[str, str, str]]]: ...
 
 _Row = dict[str, Any]
+# score, bm25, lexical, cosine, semantic, relevance, recency
+_Parts = tuple[float, float, float, float | None, float | None, float, float]
 
 @final
 class Records:
     def __new__(cls, path: str | os.PathLike[str] | None, wait: float) -> Self: ...
-    def insert(self, rows: Sequence[_Row]) -> None: ...
+    def insert(self, rows: Sequence[_Row], embedded: tuple[str, object] | None = None) -> None: ...
+    def embed(self, texts: Sequence[tuple[str, str]], model: str, vectors: object) -> int: ...
+    def without_vector(self, key: bytes, below: bool, now: int, most: int) -> Sequence[tuple[str, str]]: ...
+    def model(self) -> tuple[str, int, float, float] | None: ...
+    def set_model(self, name: str, sides: tuple[int, int], vectors: object) -> None: ...
     def get(self, key: bytes, below: bool, id: str, now: int) -> _Row | None: ...
     def update(
         self,
@@ -86,8 +92,32 @@ class Records:
         self, key: bytes, below: bool, now: int, at: int | None, kind: str | None, limit: int | None
     ) -> Sequence[_Row]: ...
     def search(
-        self, key: bytes, below: bool, query: str, now: int, at: int | None, kind: str | None, limit: int | None
-    ) -> Sequence[tuple[_Row, float, float]]: ...
+        self,
+        key: bytes,
+        below: bool,
+        query: str,
+        now: int,
+        at: int | None,
+        kind: str | None,
+        limit: int | None,
+        *,
+        embedded: tuple[str, object] | None,
+        raw: bool,
+        mmr: float,
+        recency: float,
+        half_life: float,
+        importance: float,
+    ) -> Sequence[tuple[_Row, _Parts]]: ...
+    def nearest(
+        self,
+        key: bytes,
+        below: bool,
+        embedded: tuple[str, object],
+        now: int,
+        at: int | None,
+        kind: str | None,
+        limit: int,
+    ) -> Sequence[tuple[int, float]]: ...
     def delete(self, key: bytes, below: bool, id: str) -> bool: ...
     def forget(self, key: bytes, below: bool) -> int: ...
     def sweep(self, now: int) -> int: ...

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import math
 import uuid
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ctxproto import arguments
@@ -84,10 +85,14 @@ class MemoryHit(MemoryQueryResult):
     Args:
         record: The whole memory.
         bm25: Its BM25 score among the memories that were searched.
+        components: With `explain`, what the score was made of: "bm25", and that as relevance, "lexical"; "cosine", and
+            that as relevance, "semantic", None without a vector; both as one, "relevance"; "recency" and "importance".
+            With a reranker, that is what there was before it.
     """
 
     record: MemoryRecord
     bm25: float
+    components: dict[str, float | None] = field(default_factory=dict)
 
 
 class StoreStats(NamedTuple):
@@ -265,11 +270,17 @@ def line_of(record: MemoryRecord) -> str:
 _LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 
 
+@lru_cache(maxsize=1024)
+def _namespace(key: bytes) -> Namespace:
+    # Most records of one read are of the same few.
+    return Namespace.from_key(key)
+
+
 def record_of(row: Mapping[str, Any]) -> MemoryRecord:
     """The memory of a row."""
     return MemoryRecord(
         memory_id=row["id"],
-        namespace=Namespace.from_key(row["namespace"]),
+        namespace=_namespace(bytes(row["namespace"])),
         content=row["content"],
         kind=row["kind"],
         purpose=row["purpose"],
@@ -281,7 +292,7 @@ def record_of(row: Mapping[str, Any]) -> MemoryRecord:
         supersedes=row["supersedes"],
         superseded_by=row["superseded_by"],
         expires=None if row["expires"] is None else _EPOCH + row["expires"] * _TICK,
-        metadata=json.loads(row["metadata"]),
+        metadata={} if row["metadata"] == "{}" else json.loads(row["metadata"]),
     )
 
 
@@ -319,9 +330,13 @@ def seconds(argument: str, value: object) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
+def span(argument: str, value: object) -> float:
+    """A length of time, in seconds or as a timedelta."""
+    return seconds(argument, value.total_seconds() if isinstance(value, timedelta) else value)
+
+
 def _end(now: int, ttl: object) -> int:
-    length = ttl.total_seconds() if isinstance(ttl, timedelta) else ttl
-    return min(now + round(seconds("ttl", length) * 1_000_000), _LAST)
+    return min(now + round(span("ttl", ttl) * 1_000_000), _LAST)
 
 
 def ticks(argument: str, value: object) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ctxproto import _core, arguments
 from ctxproto.errors import ConfigError, ConfigTypeError, StoreError, shown
-from ctxproto.memory import records
+from ctxproto.memory import records, retrieval
+from ctxproto.memory.embedders import Embedder, Embedding
+from ctxproto.memory.gate import share
 from ctxproto.memory.namespaces import AnyNamespace, AnyScope, Namespace, Scope
 from ctxproto.memory.records import Kind, MemoryHit, MemoryRecord, StoreStats, record_of
 from ctxproto.tools.redact import Redactor, shown_path
@@ -25,11 +27,15 @@ __all__ = ["MemoryStore"]
 
 # Calls after which what has expired is swept away.
 _SWEEP_EVERY = 256
+# Rerankers read every text in full.
+_RERANKED_MAX = 1_000
 
 # Named, for in the class below `list` is a method.
 Records: TypeAlias = list[MemoryRecord]
 Hits: TypeAlias = list[MemoryHit]
 Namespaces: TypeAlias = list[Namespace]
+Contents: TypeAlias = list[str]
+Reranker: TypeAlias = "Callable[[str, list[str]], Iterable[float]]"
 
 
 class MemoryStore:
@@ -44,6 +50,9 @@ class MemoryStore:
     Args:
         path: The file, made when it is not there; ":memory:" for none.
         redactor: What contents, purposes and metadata go through; the default policy unless given.
+        embedder: What makes vectors of contents and queries; without one, words alone are compared. A store has the
+            vectors of one model. What was written without one is found by its words until `embed` gives it one.
+        model: What the embedder's model is called; its attribute `name` unless given.
         wait: Seconds that a call waits for other processes that write.
         clock: What tells the time, in seconds since 1970.
 
@@ -64,10 +73,15 @@ class MemoryStore:
         path: str | os.PathLike[str],
         *,
         redactor: Redactor | None = None,
+        embedder: Embedder | None = None,
+        model: str | None = None,
         wait: float = 10.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._maker = records.Maker(redactor, clock)
+        if embedder is None and model is not None:
+            raise ConfigError("model is the name of an embedder's model: there is no embedder")
+        self._embedding = None if embedder is None else Embedding(embedder, model)
         self._path = _path(path)
         self._open: _core.Records | None = _opened(self._path, records.seconds("wait", wait))
         self._writes = 0
@@ -118,7 +132,7 @@ class MemoryStore:
             ttl=ttl,
             metadata=metadata,
         )
-        self._core.insert([row])
+        self._core.insert([row], self._vectors([row["content"]]))
         self._sweep_now_and_then()
         return record_of(row)
 
@@ -147,22 +161,19 @@ class MemoryStore:
         namespaces that are named.
         """
         scope, now = Scope.of(namespace), self._maker.now()
-        row = self._core.update(
-            scope.key,
-            scope.below,
-            records.id_of(memory_id),
+        change = self._maker.change(
             now,
-            **self._maker.change(
-                now,
-                content=content,
-                kind=kind,
-                purpose=purpose,
-                importance=importance,
-                valid_to=valid_to,
-                ttl=ttl,
-                metadata=metadata,
-            ),
+            content=content,
+            kind=kind,
+            purpose=purpose,
+            importance=importance,
+            valid_to=valid_to,
+            ttl=ttl,
+            metadata=metadata,
         )
+        vectors = None if change["content"] is None else self._vectors([change["content"]])
+        row = self._core.update(scope.key, scope.below, records.id_of(memory_id), now, **change)
+        self._embed(row, vectors)
         return record_of(row)
 
     def supersede(
@@ -198,7 +209,10 @@ class MemoryStore:
             ttl=ttl,
             metadata=metadata,
         )
-        return record_of(self._core.supersede(scope.key, scope.below, records.id_of(memory_id), row, self._maker.now()))
+        vectors = self._vectors([row["content"]])
+        row = self._core.supersede(scope.key, scope.below, records.id_of(memory_id), row, self._maker.now())
+        self._embed(row, vectors)
+        return record_of(row)
 
     def list(
         self,
@@ -231,19 +245,117 @@ class MemoryStore:
         kind: Kind | None = None,
         as_of: datetime | None = None,
         limit: int = 50,
+        also: Iterable[str] = (),
+        scale: Literal["calibrated", "cosine"] = "calibrated",
+        mmr: float = 0.9,
+        recency: float = 0.0,
+        half_life: float | timedelta = 30 * 86_400.0,
+        importance: float = 0.0,
+        reranker: Reranker | None = None,
+        explain: bool = False,
     ) -> Hits:
-        """The memories of a scope that share words with `query`, the best first: BM25 over that scope alone.
+        """The memories of a scope that fit `query`, the best first: by their words (BM25) and by their vectors.
 
-        The relevance is relative to the best one's, which is 1 when that holds at least half of the words that were
-        asked for, and less when it holds fewer; words such as "which" and "the" do not count. Every memory of the scope
-        is read for a search: 10,000 take some 60 ms.
+        The score of a hit is in [0, 1] and means the same for every query and model. By words it is relative to the
+        best one's, which is 1 when that holds at least half of the words that were asked for, and less when it holds
+        fewer; words such as "which" and "the" do not count, nor do English endings. By vectors, the cosine that
+        unrelated texts have is 0 (see `calibrate`), and the best one's is 1 when unrelated texts never have so much.
+        Both count one half (convex fusion, arXiv 2210.11934); where nobody holds any of the words, or there are no
+        vectors, the other alone. A fused score is the geometric mean of how well it fits by itself and beside the best.
+
+        The first search of a namespace reads its memories, later ones only what was written since, by whomever.
+
+        Args:
+            query: What is looked for.
+            namespace: Whose memories.
+            kind: Of this kind alone.
+            as_of: Those that were true at this time, instead of now.
+            limit: At most so many.
+            also: The same in other words, or what an answer may look like: a memory counts as the one finds it that it
+                fits best.
+            scale: "cosine": the score is the cosine as it is, and only what has a vector is found. No threshold on it
+                means the same for two models.
+            mmr: From 0, not twice the same, to 1, the score alone: which ones are kept of those that fit (maximal
+                marginal relevance, by vectors; among so few as an agent reads, 0.9 costs nothing and 0.5 much).
+            recency: What being new counts, beside 1 for the relevance.
+            half_life: Seconds after which a memory is half as new.
+            importance: What being important counts, beside 1 for the relevance.
+            reranker: A function of the query and of texts, best first, four times as many as are asked for: it gives
+                each text a score from 0 to 1, in the place of ours.
+            explain: Whether hits have `components`.
         """
         scope, now = Scope.of(namespace), self._maker.now()
-        text = arguments.text("query", query).encode("utf-8", "replace").decode()
-        at = records.moment(now, as_of, history=False)
-        most = arguments.number("limit", limit, 1)
-        rows = self._core.search(scope.key, scope.below, text, now, at, records.kind_of(kind), most)
-        return [_hit(record_of(row), relevance, bm25) for row, relevance, bm25 in rows]
+        texts = retrieval.queries(query, also)
+        raw = arguments.one_of("scale", scale, retrieval.SCALES) == "cosine"
+        if raw and self._embedding is None:
+            raise ConfigError("scale is 'cosine': the store was opened without an embedder")
+        if reranker is not None and not callable(reranker):
+            raise ConfigTypeError(f"reranker is a function, not {shown(reranker)}")
+        if type(explain) is not bool:
+            raise ConfigTypeError(f"explain is a bool, not {shown(explain)}")
+        at, most = records.moment(now, as_of, history=False), arguments.number("limit", limit, 1)
+        which = (now, at, records.kind_of(kind), most if reranker is None else min(4 * most, _RERANKED_MAX))
+        how: dict[str, Any] = {
+            "raw": raw,
+            "mmr": share("mmr", mmr),
+            "recency": retrieval.weight("recency", recency),
+            "half_life": max(records.span("half_life", half_life), 1e-3) * 1_000_000,
+            "importance": retrieval.weight("importance", importance),
+        }
+        core, found = self._core, []
+        embedding = self._embedding if self._embedding is not None and self._embedding.fits(core) else None
+        vectors = [None] * len(texts) if embedding is None else embedding.each(texts)
+        for text, embedded in zip(texts, vectors, strict=True):
+            rows = core.search(scope.key, scope.below, text, *which, embedded=embedded, **how)
+            found.append([_hit(record_of(row), parts, explain=explain) for row, parts in rows])
+        hits = found[0] if len(found) == 1 else retrieval.merged(found)
+        return (hits if reranker is None else retrieval.reranked(hits, texts[0], reranker))[:most]
+
+    def embed(self, namespace: AnyScope, *, replace: bool = False, batch: int = 64) -> int:
+        """Gives vectors to the memories of a scope that have none; how many got one.
+
+        Args:
+            namespace: Whose memories.
+            replace: Deletes all vectors of the store first when they are of another model, whosever they are.
+            batch: How many texts the embedder is given at once.
+        """
+        scope, most = Scope.of(namespace), arguments.number("batch", batch, 1)
+        if type(replace) is not bool:
+            raise ConfigTypeError(f"replace is a bool, not {shown(replace)}")
+        embedding, core, done = self._needed_embedding(), self._core, 0
+        known = core.model()
+        if known is None or (replace and known[0] != embedding.name):
+            embedding.introduce(core)
+        embedding.fits(core)
+        while texts := core.without_vector(scope.key, scope.below, self._maker.now(), most):
+            done += core.embed(texts, *embedding.of(content for _, content in texts))
+        return done
+
+    def calibrate(self, queries: Iterable[str], namespace: AnyScope, *, limit: int = 64) -> tuple[float, float]:
+        """Measures which cosines unrelated texts have by the embedder's model, from one's own queries and memories.
+
+        A store does so by itself, with 256 pairs of sentences of our own, when it gets its first vector; the cosines
+        of one's own texts, which have more in common, make the scores stricter. Kept in the store, for all namespaces.
+
+        Args:
+            queries: Queries as they come, some 10 or more.
+            namespace: Whose memories they are paired with: most pairs should have nothing to do with each other.
+            limit: How many memories, the latest.
+
+        Returns:
+            The cosine that a quarter of the pairs are below, which counts as 0, and that which all but a twentieth are
+            below, which counts as 1 when the best has no more.
+        """
+        given = arguments.several("queries", queries, "str")
+        asked = [arguments.text(f"queries[{at}]", one) for at, one in enumerate(given)]
+        texts = [record.content for record in self.list(namespace, limit=arguments.number("limit", limit, 1))]
+        if not asked or not texts:
+            raise ConfigError("queries and namespace have at least one text each")
+        embedding, core = self._needed_embedding(), self._core
+        embedding.fits(core)
+        embedding.introduce(core, asked, texts)
+        known = core.model()
+        return (0.0, 0.0) if known is None else known[2:]
 
     def delete(self, memory_id: str, namespace: AnyScope) -> bool:
         """Deletes a memory for good; whether it was in the namespaces that are named.
@@ -320,6 +432,23 @@ class MemoryStore:
     def __repr__(self) -> str:
         return f"<MemoryStore: {'in memory' if self._path is None else 'a file'}>"
 
+    def _needed_embedding(self) -> Embedding:
+        if self._embedding is None:
+            raise ConfigError("embedder: the store was opened without one")
+        return self._embedding
+
+    def _vectors(self, texts: Contents) -> tuple[str, object] | None:
+        """What the embedder makes of texts that are to be written."""
+        if self._embedding is None:
+            return None
+        if not self._embedding.fits(self._core):
+            self._embedding.introduce(self._core)
+        return self._embedding.of(texts)
+
+    def _embed(self, row: Mapping[str, Any], vectors: tuple[str, object] | None) -> None:
+        if vectors is not None:
+            self._core.embed([(row["id"], row["content"])], *vectors)
+
     def _sweep_now_and_then(self) -> None:
         self._writes += 1
         if self._writes % _SWEEP_EVERY == 0:
@@ -340,8 +469,19 @@ def _opened(path: str | None, wait: float) -> _core.Records:
     raise StoreError(why if path is None else f"{shown_path(path)}: {why}")
 
 
-def _hit(record: MemoryRecord, relevance: float, bm25: float) -> MemoryHit:
-    return MemoryHit(record.content, relevance, str(record.namespace), record.memory_id, record, bm25)
+def _hit(record: MemoryRecord, parts: _core._Parts, *, explain: bool) -> MemoryHit:
+    score, bm25, lexical, cosine, semantic, relevance, recency = parts
+    components = {
+        "bm25": bm25,
+        "lexical": lexical,
+        "cosine": cosine,
+        "semantic": semantic,
+        "relevance": relevance,
+        "recency": recency,
+        "importance": record.importance,
+    }
+    namespace = str(record.namespace)
+    return MemoryHit(record.content, score, namespace, record.memory_id, record, bm25, components if explain else {})
 
 
 def _path(value: object) -> str | None:

@@ -5,7 +5,7 @@ use std::fmt;
 use rusqlite::ErrorCode;
 
 /// Why a call did not succeed. Nothing was changed then.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// Another connection is writing: worth another try.
     Busy,
@@ -17,6 +17,10 @@ pub enum Error {
     Exists,
     /// It would end before it begins.
     Never,
+    /// The vectors of the store are of this model, and have so many numbers; of none, when it has none.
+    Model(String, usize),
+    /// A vector that has no direction: all its numbers are 0, or one is none.
+    Vector,
     /// The file is no store, or not the whole of one.
     Damaged(String),
     /// The file is of a later version of the schema.
@@ -33,6 +37,16 @@ impl fmt::Display for Error {
             Self::Superseded => write!(f, "the memory of this id was superseded already"),
             Self::Exists => write!(f, "there is a memory of this id already"),
             Self::Never => write!(f, "valid_to is not after valid_from: it would never be true"),
+            Self::Model(_, 0) => write!(f, "the store has no embedding model yet"),
+            Self::Model(name, dims) => {
+                write!(
+                    f,
+                    "the vectors of the store are of the model {name:?}, {dims} numbers each, not of this one"
+                )
+            }
+            Self::Vector => {
+                write!(f, "a vector has no direction: its numbers are all 0, or one is not finite")
+            }
             Self::Damaged(why) => write!(f, "damaged, or no memory store: {why}"),
             Self::Newer(version) => write!(f, "written by a later version of ctxproto (schema {version})"),
             Self::Io(why) => write!(f, "{why}"),

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::bm25::each_word;
+use crate::words::each_word;
 
 /// What is said of a text, by the first rule that is against it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -257,7 +257,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::words;
+
+    fn words(text: &str) -> Vec<String> {
+        let mut words = vec![];
+        each_word(text, |word| words.push(word.to_owned()));
+        words
+    }
 
     /// The same with words as they are, one comparison after the other.
     fn plain_rows(text: &str) -> BTreeSet<Vec<String>> {

@@ -5,39 +5,20 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row, ToSql, Transaction, TransactionBehavior, params};
 
+use crate::cache::Cache;
+use crate::file;
 use crate::link::{Held, Link};
 use crate::record::COLUMNS;
-use crate::{Change, Error, Hit, Moment, Record, Scope};
-use crate::{bm25, file};
-
-/// Each step leads from the version of its place to the next; none is ever changed after a release.
-const MIGRATIONS: [&str; 1] = ["
-    CREATE TABLE memories (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT,
-        id TEXT NOT NULL UNIQUE,
-        namespace BLOB NOT NULL,
-        content TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        purpose TEXT NOT NULL,
-        importance REAL NOT NULL,
-        provenance TEXT NOT NULL,
-        created INTEGER NOT NULL,
-        valid_from INTEGER NOT NULL,
-        valid_to INTEGER,
-        supersedes TEXT,
-        superseded_by TEXT,
-        expires INTEGER,
-        metadata TEXT NOT NULL,
-        checksum INTEGER NOT NULL
-    ) STRICT;
-    CREATE INDEX of_namespace ON memories (namespace, seq);
-    CREATE INDEX of_expiry ON memories (expires) WHERE expires IS NOT NULL;
-"];
+use crate::schema::MIGRATIONS;
+use crate::{Change, Error, Moment, Record, Scope};
 
 const VERSION: i64 = MIGRATIONS.len().cast_signed() as i64;
 
 /// Files up to this size are checked from end to end when they are opened: some 50 ms.
 const CHECKED_MAX: u64 = 16 << 20;
+
+/// Bytes that the indexes of a store may take, roughly; those of the namespaces that a search asks for it needs in any case.
+const ROOM: usize = 512 << 20;
 
 /// Which memories of a scope a read wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,13 +50,16 @@ pub struct Store {
     writer: Link,
     /// None in memory, where there is but one connection.
     reader: Option<Link>,
+    /// What searches read.
+    pub(crate) cache: Cache,
 }
 
 impl Store {
     /// Opens the store at `path`, makes it when nothing is there; None is a store in memory.
     pub fn open(path: Option<&Path>) -> Result<Self, Error> {
         let Some(path) = path else {
-            return Ok(Self { writer: Link::to_memory(reference()?), reader: None });
+            let writer = Link::to_memory(reference()?);
+            return Ok(Self { writer, reader: None, cache: Cache::new(ROOM) });
         };
         if !path.try_exists()? {
             file::create(path, |new| migrate(new, 0))?;
@@ -96,7 +80,7 @@ impl Store {
         }
         drop(connection);
         let reader = Link::to_file(path, true)?;
-        Ok(Self { writer, reader: Some(reader) })
+        Ok(Self { writer, reader: Some(reader), cache: Cache::new(ROOM) })
     }
 
     /// Writes new memories: all of them, or none.
@@ -156,21 +140,6 @@ impl Store {
         );
         let limit = filter.limit.map_or(-1, |n| i64::try_from(n).unwrap_or(i64::MAX));
         rows(&*self.reading()?, scope, &sql, params![from, to, filter.now, filter.at, filter.kind, limit])
-    }
-
-    /// The memories of a scope that share words with the query, the best first.
-    pub fn search(&self, scope: &Scope, query: &str, filter: &Filter) -> Result<Vec<Hit>, Error> {
-        let records = self.list(scope, &Filter { limit: None, ..filter.clone() })?;
-        let scores = bm25::scores(query, records.iter().map(|record| &*record.content));
-        let best = scores.iter().copied().fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a });
-        let found = records.into_iter().zip(scores).filter(|(_, (bm25, _))| *bm25 > 0.0);
-        let mut hits: Vec<Hit> = found
-            .map(|(record, (bm25, _))| Hit { record, relevance: bm25::relevance(bm25, best), bm25 })
-            .collect();
-        // Stable: of equal ones the latest comes first.
-        hits.sort_by(|a, b| b.bm25.total_cmp(&a.bm25));
-        hits.truncate(filter.limit.unwrap_or(usize::MAX));
-        Ok(hits)
     }
 
     /// Deletes one memory; whether it was there. `purge` removes what the files still hold of it.
@@ -246,11 +215,14 @@ impl Store {
         checked(&*self.reading()?)
     }
 
-    fn reading(&self) -> Result<Held<'_>, Error> {
+    pub(crate) fn reading(&self) -> Result<Held<'_>, Error> {
         self.reader.as_ref().unwrap_or(&self.writer).hold()
     }
 
-    fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    pub(crate) fn write<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let mut writer = self.writer.hold()?;
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let done = work(&transaction)?;
@@ -331,7 +303,7 @@ fn find(connection: &Connection, scope: &Scope, id: &str, now: Moment) -> Result
     Ok(rows(connection, scope, &sql, params![from, to, id, now])?.pop())
 }
 
-fn put(tx: &Transaction<'_>, record: &Record) -> Result<(), Error> {
+pub(crate) fn put(tx: &Transaction<'_>, record: &Record) -> Result<(), Error> {
     let sql =
         format!("INSERT INTO memories ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     execute(tx, &sql, record)

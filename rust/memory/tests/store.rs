@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ctxproto_memory::{Change, Error, Filter, Record, Scope, Store};
+use ctxproto_memory::{Change, Error, Filter, Query, Record, Scope, Store};
 use proptest::prelude::*;
 
 fn record(id: &str, namespace: &[&str], content: &str) -> Record {
@@ -91,7 +91,7 @@ proptest! {
         let expected: Vec<String> = model.iter().filter(|(_, o)| holds(o)).map(|(id, _)| id.clone()).collect();
         prop_assert_eq!(&ids(&store, &scope), &expected);
         let mut hits: Vec<_> =
-            store.search(&scope, "words", &Filter::default()).expect("hits").into_iter().map(|h| h.record.id).collect();
+            store.search(&scope, &Query::words("words"), &Filter::default()).expect("hits").into_iter().map(|h| h.record.id).collect();
         hits.sort();
         prop_assert_eq!(&hits, &expected);
         prop_assert_eq!(store.stats(&scope, 20).expect("stats").current, i64::try_from(expected.len()).expect("small"));
@@ -273,18 +273,19 @@ fn a_damaged_index_gives_nobody_what_is_anothers() {
     let mut bytes = fs::read(&path).expect("a file");
     let mut changed = 0;
     for at in 0..bytes.len() - 7 {
-        // In the table the id stands before the namespace, in the index nothing does.
+        // In the table the id stands before the namespace, in the indexes nothing does.
         if bytes[at..].starts_with(b"victim\0") && !bytes[..at].ends_with(b"secret") {
             bytes[at..at + 6].copy_from_slice(b"malice");
             changed += 1;
         }
     }
-    assert_eq!(changed, 1);
+    assert!(changed > 0);
     fs::write(&path, bytes).expect("written");
     let store = Store::open(Some(&path)).expect("too large to be checked");
     let attack = scope(&["malice"], true);
     assert!(matches!(store.list(&attack, &Filter::default()), Err(Error::Damaged(_))));
-    assert!(matches!(store.search(&attack, "victim", &Filter::default()), Err(Error::Damaged(_))));
+    let hits = store.search(&attack, &Query::words("victim"), &Filter::default());
+    assert!(!hits.is_ok_and(|hits| !hits.is_empty()));
     assert!(matches!(store.check(), Err(Error::Damaged(_))));
 }
 

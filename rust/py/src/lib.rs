@@ -6,6 +6,7 @@ mod enter;
 mod errors;
 mod json;
 mod memory;
+mod numbers;
 mod redaction;
 mod redactor;
 mod refusal;

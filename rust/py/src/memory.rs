@@ -4,10 +4,14 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ctxproto_memory::{Change, Error, Filter, Judgement, Moment, Record, Scope, Stats, Store, at_work};
+use ctxproto_memory::{
+    Change, Error, Filter, Hit, Judgement, Model, Moment, Query, Record, Scope, Stats, Store, Vectors,
+    at_work, background,
+};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
+use crate::numbers::Rows;
 use crate::{enter, errors};
 
 /// How often a call that waits for another writer tries again, beside the wait of the store itself.
@@ -78,9 +82,68 @@ impl Records {
         Ok(Self { store, wait })
     }
 
-    fn insert(&self, py: Python<'_>, rows: Vec<Row>) -> PyResult<()> {
+    #[pyo3(signature = (rows, embedded=None))]
+    fn insert(
+        &self,
+        py: Python<'_>,
+        rows: Vec<Row>,
+        embedded: Option<(String, Bound<'_, PyAny>)>,
+    ) -> PyResult<()> {
         let records: Vec<Record> = rows.into_iter().map(Record::from).collect();
-        self.call(py, |store| store.insert(&records))
+        let Some((model, vectors)) = embedded else {
+            return self.call(py, |store| store.insert(&records));
+        };
+        let Rows { numbers, dims, .. } = Rows::read("embedder", &vectors, records.len())?;
+        let vectors = Vectors { model: &model, dims, numbers: &numbers };
+        self.call(py, |store| store.insert_embedded(&records, &vectors))
+    }
+
+    /// Texts are pairs of an id and a content.
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
+    fn embed(
+        &self,
+        py: Python<'_>,
+        texts: Vec<(String, String)>,
+        model: &str,
+        vectors: &Bound<'_, PyAny>,
+    ) -> PyResult<usize> {
+        let Rows { numbers, dims, .. } = Rows::read("embedder", vectors, texts.len())?;
+        let vectors = Vectors { model, dims, numbers: &numbers };
+        self.call(py, |store| store.embed(&texts, &vectors))
+    }
+
+    fn without_vector(
+        &self,
+        py: Python<'_>,
+        key: Vec<u8>,
+        below: bool,
+        now: Moment,
+        most: usize,
+    ) -> PyResult<Vec<(String, String)>> {
+        let scope = Scope { key, below };
+        self.call(py, |store| store.without_vector(&scope, now, most))
+    }
+
+    /// (name, dims, low, high)
+    fn model(&self, py: Python<'_>) -> PyResult<Option<(String, usize, f64, f64)>> {
+        let told = |Model { name, dims, low, high }| (name, dims, low, high);
+        Ok(self.call(py, Store::model)?.map(told))
+    }
+
+    /// The model whose vectors these are: of texts that have nothing to do with each other, so many on each side.
+    fn set_model(
+        &self,
+        py: Python<'_>,
+        name: String,
+        sides: (usize, usize),
+        vectors: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let Rows { numbers, dims, .. } = Rows::read("embedder", vectors, sides.0.saturating_add(sides.1))?;
+        let (one, other) = numbers.split_at(sides.0 * dims);
+        let found = enter::detached(py, || background(one, other, dims))?;
+        let (low, high) = found.map_err(|error| told(&error))?;
+        let model = Model { name, dims, low, high };
+        self.call(py, |store| store.set_model(&model))
     }
 
     fn get(&self, py: Python<'_>, key: Vec<u8>, below: bool, id: &str, now: Moment) -> PyResult<Option<Row>> {
@@ -139,7 +202,9 @@ impl Records {
         Ok(self.call(py, |store| store.list(&scope, &filter))?.into_iter().map(Row::from).collect())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the fields of a filter")]
+    #[pyo3(signature = (key, below, query, now, at, kind, limit, *, embedded, raw, mmr, recency, half_life, importance))]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a filter and of a query")]
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
     fn search(
         &self,
         py: Python<'_>,
@@ -150,10 +215,46 @@ impl Records {
         at: Option<Moment>,
         kind: Option<String>,
         limit: Option<usize>,
-    ) -> PyResult<Vec<(Row, f64, f64)>> {
+        embedded: Option<(String, Bound<'_, PyAny>)>,
+        raw: bool,
+        mmr: f64,
+        recency: f64,
+        half_life: f64,
+        importance: f64,
+    ) -> PyResult<Vec<(Row, Parts)>> {
         let (scope, filter) = (Scope { key, below }, Filter { now, at, kind, limit });
-        let hits = self.call(py, |store| store.search(&scope, query, &filter))?;
-        Ok(hits.into_iter().map(|hit| (hit.record.into(), hit.relevance, hit.bm25)).collect())
+        let rows = match &embedded {
+            Some((_, vectors)) => Some(Rows::read("embedder", vectors, 1)?),
+            None => None,
+        };
+        let vector = rows.as_ref().zip(embedded.as_ref()).map(|(rows, (model, _))| Vectors {
+            model,
+            dims: rows.dims,
+            numbers: &rows.numbers,
+        });
+        let query = Query { text: query, vector, raw, lambda: mmr, recency, half_life, importance };
+        let hits = self.call(py, |store| store.search(&scope, &query, &filter))?;
+        Ok(hits.into_iter().map(parts).collect())
+    }
+
+    /// Numbers in the store, and cosines.
+    #[expect(clippy::too_many_arguments, reason = "the fields of a filter")]
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
+    fn nearest(
+        &self,
+        py: Python<'_>,
+        key: Vec<u8>,
+        below: bool,
+        embedded: (String, Bound<'_, PyAny>),
+        now: Moment,
+        at: Option<Moment>,
+        kind: Option<String>,
+        limit: usize,
+    ) -> PyResult<Vec<(i64, f32)>> {
+        let (scope, filter) = (Scope { key, below }, Filter { now, at, kind, limit: Some(limit) });
+        let Rows { numbers, dims, .. } = Rows::read("embedder", &embedded.1, 1)?;
+        let vector = Vectors { model: &embedded.0, dims, numbers: &numbers };
+        self.call(py, |store| store.nearest(&scope, &vector, &filter))
     }
 
     fn delete(&self, py: Python<'_>, key: Vec<u8>, below: bool, id: &str) -> PyResult<bool> {
@@ -201,6 +302,14 @@ impl Records {
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         self.call(py, Store::check)
     }
+}
+
+/// (score, bm25, lexical, cosine, semantic, relevance, recency)
+type Parts = (f64, f64, f64, Option<f64>, Option<f64>, f64, f64);
+
+fn parts(hit: Hit) -> (Row, Parts) {
+    let Hit { record, score, bm25, lexical, cosine, semantic, relevance, recency } = hit;
+    (record.into(), (score, bm25, lexical, cosine, semantic, relevance, recency))
 }
 
 impl Records {
@@ -274,6 +383,7 @@ fn told(error: &Error) -> PyErr {
     match error {
         Error::Missing | Error::Superseded | Error::Exists => errors::memory_id(error.to_string()),
         Error::Never => errors::config(error.to_string()),
+        Error::Model(..) | Error::Vector => errors::model(&error.to_string()),
         _ => errors::store(error.to_string()),
     }
 }
