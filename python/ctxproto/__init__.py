@@ -39,6 +39,7 @@ from ctxproto.memory.embedders import (
 )
 from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
 from ctxproto.memory.namespaces import Namespace, Scope
+from ctxproto.memory.postgres import PostgresMemoryStore
 from ctxproto.memory.records import MemoryHit, MemoryRecord
 from ctxproto.memory.store import MemoryStore
 from ctxproto.tokens import MessageCount, Tokenizer
@@ -73,6 +74,7 @@ __all__ = [
     "Model2VecEmbedder",
     "Namespace",
     "OpenAIEmbedder",
+    "PostgresMemoryStore",
     "Redaction",
     "Redactor",
     "Replaced",

@@ -68,6 +68,9 @@ class MemoryStore:
     ([], 1, [])
     """
 
+    _open: _core.Records | None = None
+    _writes = 0
+
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -78,13 +81,15 @@ class MemoryStore:
         wait: float = 10.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self._prepare(redactor, embedder, model, clock)
+        self._path = _path(path)
+        self._open = _opened(self._path, records.seconds("wait", wait))
+
+    def _prepare(self, redactor: object, embedder: object, model: object, clock: Callable[[], float]) -> None:
         self._maker = records.Maker(redactor, clock)
         if embedder is None and model is not None:
             raise ConfigError("model is the name of an embedder's model: there is no embedder")
         self._embedding = None if embedder is None else Embedding(embedder, model)
-        self._path = _path(path)
-        self._open: _core.Records | None = _opened(self._path, records.seconds("wait", wait))
-        self._writes = 0
 
     @property
     def _core(self) -> _core.Records:
