@@ -311,6 +311,11 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "search.reranker": (lambda x: STORE.search("q", "a", reranker=x), "reranker"),
     "search.explain": (lambda x: STORE.search("q", "a", explain=x), "explain"),
     "MemoryStore.embedder": (lambda x: ctxproto.MemoryStore(":memory:", embedder=x, model="m"), "embedder"),
+    "MemoryStore.graph_from": (
+        lambda x: ctxproto.MemoryStore(":memory:", graph_from="none" if x is None else x),
+        "graph_from",
+    ),
+    "build_graph.namespace": (STORE.build_graph, ""),
     "MemoryStore.model": (lambda x: ctxproto.MemoryStore(":memory:", embedder=HASHING, model=x), "model"),
     "embedder's vectors": (
         lambda x: ctxproto.MemoryStore(":memory:", embedder=lambda _: x, model="m").save("a", "x"),

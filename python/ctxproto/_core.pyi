@@ -102,17 +102,25 @@ class Records:
         limit: int | None,
         *,
         embedded: tuple[str, object] | None,
+        near: Sequence[int],
         raw: bool,
         mmr: float,
         recency: float,
         half_life: float,
         importance: float,
     ) -> Sequence[tuple[_Row, _Parts]]: ...
+    def count(self, key: bytes, below: bool) -> int: ...
+    @staticmethod
+    def pool(most: int) -> int: ...
+    def vector_changes(
+        self, key: bytes, below: bool, since: int | None
+    ) -> tuple[int, bool, Sequence[int], bytes, Sequence[int]]: ...
     def nearest(
         self,
         key: bytes,
         below: bool,
         embedded: tuple[str, object],
+        near: Sequence[int],
         now: int,
         at: int | None,
         kind: str | None,

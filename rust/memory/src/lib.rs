@@ -21,6 +21,7 @@ mod words;
 
 pub use error::Error;
 pub use record::{Change, Hit, Moment, Query, Record, Scope};
+pub use search::pool;
 pub use store::{Filter, Stats, Store};
-pub use vectors::{Model, Vectors, background};
+pub use vectors::{Changes, Model, Vectors, background};
 pub use words::words;

@@ -1,5 +1,7 @@
 //! Search against the formulas as they are printed, after any history of writes, by this store or another one.
 
+#![expect(clippy::cast_precision_loss, reason = "a few hundred texts")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -44,7 +46,7 @@ fn plain(store: &Store, scope: &Scope, query: &str, filter: &Filter) -> Vec<(Str
     let n = texts.len() as f64;
     let average = (texts.iter().map(Vec::len).sum::<usize>() as f64 / n.max(1.0)).max(1.0);
     let asked: BTreeSet<String> = words(query).into_iter().collect();
-    let score = |text: &Vec<String>| {
+    let rated = |text: &Vec<String>| {
         let part = |word: &String| {
             let holders = texts.iter().filter(|text| text.contains(word)).count() as f64;
             let count = text.iter().filter(|other| *other == word).count() as f64;
@@ -54,7 +56,7 @@ fn plain(store: &Store, scope: &Scope, query: &str, filter: &Filter) -> Vec<(Str
         asked.iter().map(part).sum::<f64>()
     };
     let mut found: Vec<(String, f64)> =
-        records.iter().zip(&texts).map(|(record, text)| (record.id.clone(), score(text))).collect();
+        records.iter().zip(&texts).map(|(record, text)| (record.id.clone(), rated(text))).collect();
     found.retain(|(_, score)| *score > 0.0);
     found.sort_by(|a, b| b.1.total_cmp(&a.1));
     found
