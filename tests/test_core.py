@@ -166,6 +166,7 @@ CALLABLES: dict[str, Any] = {
     "encode": ENCODING.encode,
     "decode": ENCODING.decode,
     "limit": ENCODING.limit,
+    "limit_by": _core.limit_by,
     "Trimming": _core.Trimming,
     "trim": _core.Trimming("auto", 100, ENCODING).trim,
     "Records": lambda *args, **kwargs: _core.Records(None, *args, **kwargs),

@@ -38,13 +38,15 @@ class Counter:
     @property
     def count(self) -> int: ...
 
+def limit_by(function: Callable[[str], int], text: str | Buffer, most: int, *, tail: bool = False) -> int: ...
+
 @final
 class Trimming:
     def __new__(
         cls,
         strategy: str,
         max_tokens: int,
-        encoding: Encoding,
+        counter: Encoding | Callable[[str], int],
         *,
         redactor: Redactor | None = None,
         fields: Sequence[str] = ...,
