@@ -273,7 +273,7 @@ def whole(store: MemoryStore, queries: list[str], at: int) -> Any:
 
 def closest(store: MemoryStore, asked: Array, at: int) -> list[tuple[int, float]]:
     """What the peers give: the numbers of the ten closest."""
-    now = store._now()
+    now = store._maker.now()
     return list(store._core.nearest(b"user_42\0", True, ("known", asked[at : at + 1]), [], now, now, None, K))
 
 

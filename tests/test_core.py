@@ -169,9 +169,14 @@ CALLABLES: dict[str, Any] = {
     "limit_by": _core.limit_by,
     "Trimming": _core.Trimming,
     "trim": _core.Trimming("auto", 100, ENCODING).trim,
+    "judge": _core.judge,
+    "judged_length": _core.judged_length,
     "Records": lambda *args, **kwargs: _core.Records(None, *args, **kwargs),
     "Records.insert": _core.Records(None, 0.0).insert,
     "Records.search": lambda *args, **kwargs: _core.Records(None, 0.0).search(b"", True, *args, **kwargs),
+    # Alone, the first would hold back all calls to stores.
+    "before_fork": lambda *args: [call(*args) for call in (_core.before_fork, _core.after_fork)],
+    "after_fork": _core.after_fork,
     "TrimStream": lambda *args, **kwargs: _core.Trimming("lines", 100, ENCODING).stream().feed(*args, **kwargs),
 }
 

@@ -39,7 +39,8 @@ from ctxproto.memory.embedders import (
 )
 from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
 from ctxproto.memory.namespaces import Namespace, Scope
-from ctxproto.memory.store import MemoryHit, MemoryRecord, MemoryStore
+from ctxproto.memory.records import MemoryHit, MemoryRecord
+from ctxproto.memory.store import MemoryStore
 from ctxproto.tokens import MessageCount, Tokenizer
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope

@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 TEXTS = (
@@ -59,7 +58,7 @@ def opened(**more: Any) -> MemoryStore:
     return store
 
 
-def contents(hits: Sequence[ctxproto.MemoryHit | ctxproto.MemoryRecord]) -> list[str]:
+def contents(hits: list[ctxproto.MemoryHit] | list[ctxproto.MemoryRecord]) -> list[str]:
     return [hit.content for hit in hits]
 
 

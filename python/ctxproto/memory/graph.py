@@ -13,6 +13,7 @@ make another graph each time (one builds, one asks).
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -146,13 +147,20 @@ class Graphs:
             hnswlib = None
         if hnswlib is None:
             raise ConfigError("graph_from needs hnswlib: install ctxproto[hnsw]")
-        self.least = least
+        self._least = least
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pid = os.getpid()
         self._ready: dict[bytes, Graph] = {}
         self._searched: dict[bytes, int] = {}
         self._lock = threading.Lock()
 
     def near(self, core: _core.Records, key: bytes, vector: object, most: int) -> list[int]:
         """What the graph of a scope's top-level namespace proposes; nothing while there is none."""
+        if self._pid != os.getpid():
+            # Forked off: the thread that builds one, or holds a lock, is not here.
+            self._begin()
         top, end, _ = key.partition(b"\0")
         if not end:
             return []  # Everything: a graph is one top-level namespace's and nobody else's.
@@ -166,7 +174,7 @@ class Graphs:
     def _due(self, core: _core.Records, top: bytes) -> bool:
         with self._lock:
             times = self._searched[top] = self._searched.get(top, -1) + 1
-            if times % _COUNTED or core.count(top + b"\0", True) < self.least:
+            if times % _COUNTED or core.count(top + b"\0", True) < self._least:
                 return False
             self._searched[top] = 1 - _NEVER
             return True

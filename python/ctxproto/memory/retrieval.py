@@ -11,7 +11,7 @@ from ctxproto.errors import ConfigError, ConfigTypeError, shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ctxproto.memory.store import MemoryHit
+    from ctxproto.memory.records import MemoryHit
 
 __all__ = ["merged", "queries", "reranked", "weight"]
 

@@ -34,7 +34,7 @@ struct Found {
 impl Store {
     /// The memories of a scope that share words with the query or whose vectors are close to its, the best first.
     pub fn search(&self, scope: &Scope, query: &Query<'_>, filter: &Filter) -> Result<Vec<Hit>, Error> {
-        let (leaves, model) = self.cache.leaves(&self.reading(), scope)?;
+        let (leaves, model) = self.cache.leaves(&*self.reading()?, scope)?;
         // Locked all along: places must mean the same from the first look to the last. The cache is free meanwhile.
         let locked: Vec<_> =
             leaves.iter().map(|leaf| leaf.read().unwrap_or_else(PoisonError::into_inner)).collect();
@@ -69,7 +69,7 @@ impl Store {
         let numbers: Vec<i64> = found.iter().map(|one| views[one.place.leaf].seq(one.place.slot)).collect();
         drop(views);
         drop(locked);
-        let store = self.reading();
+        let store = self.reading()?;
         let mut hits = vec![];
         for (one, seq) in found.into_iter().zip(numbers) {
             // Deleted or changed since: what is returned is judged as it is.
@@ -101,7 +101,7 @@ impl Store {
         near: &[i64],
         filter: &Filter,
     ) -> Result<Vec<(i64, f32)>, Error> {
-        let (leaves, model) = self.cache.leaves(&self.reading(), scope)?;
+        let (leaves, model) = self.cache.leaves(&*self.reading()?, scope)?;
         let Some(model) = model else { return Ok(vec![]) };
         agree(Some(&model), vector)?;
         let locked: Vec<_> =

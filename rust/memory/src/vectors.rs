@@ -39,7 +39,7 @@ impl Vectors<'_> {
 impl Store {
     /// The model whose vectors are here, if any are.
     pub fn model(&self) -> Result<Option<Model>, Error> {
-        model(&self.reading())
+        model(&*self.reading()?)
     }
 
     /// Says what makes the vectors from now on. Those of another model are deleted.
@@ -91,7 +91,7 @@ impl Store {
         most: usize,
     ) -> Result<Vec<(String, String)>, Error> {
         let (from, to) = scope.range();
-        let store = self.reading();
+        let store = self.reading()?;
         let mut statement = store.prepare_cached(
             "SELECT id, content FROM memories WHERE namespace >= ?1 AND namespace < ?2
              AND (expires IS NULL OR expires > ?3) AND seq NOT IN (SELECT seq FROM vectors) ORDER BY seq DESC LIMIT ?4",
@@ -124,13 +124,13 @@ impl Store {
         let (from, to) = scope.range();
         let sql = "SELECT count(*) FROM memories WHERE namespace >= ?1 AND namespace < ?2";
         let count: i64 =
-            self.reading().prepare_cached(sql)?.query_row(params![from, to], |row| row.get(0))?;
+            self.reading()?.prepare_cached(sql)?.query_row(params![from, to], |row| row.get(0))?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
     /// What changed of the vectors of a scope since an earlier call; all there are, without one.
     pub fn vector_changes(&self, scope: &Scope, since: Option<i64>) -> Result<Changes, Error> {
-        let connection = self.reading();
+        let connection = self.reading()?;
         let store = connection.unchecked_transaction()?;
         let (from, to) = scope.range();
         // Two looks at the ends; both in one would read all of it.

@@ -38,7 +38,7 @@ pub(crate) fn asked(query: &str) -> Vec<Term> {
     terms
 }
 
-fn each_word(text: &str, mut found: impl FnMut(&str)) {
+pub(crate) fn each_word(text: &str, mut found: impl FnMut(&str)) {
     let mut word = String::new();
     for character in text.chars() {
         if character.is_ascii_alphanumeric() {

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ctxproto_memory::{Change, Error, Filter, Hit, Model, Query, Record, Scope, Store, Vectors, words};
 use proptest::prelude::*;
@@ -122,7 +123,9 @@ impl Opened {
         if number == 1 {
             return Self(vec![Store::open(None).expect("a store")], None);
         }
-        let path = std::env::temp_dir().join(format!("ctxproto-search-{}", std::process::id()));
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number_here = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("ctxproto-search-{}-{number_here}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).expect("a folder");
         let open = |_| Store::open(Some(&path.join("m.db"))).expect("a store");

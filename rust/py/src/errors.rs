@@ -40,6 +40,11 @@ pub(crate) fn argument(name: &str, takes: &str, given: &Bound<'_, PyAny>, type_f
     if type_fits { tree::ConfigError::new_err(message) } else { tree::ConfigTypeError::new_err(message) }
 }
 
+/// Arguments that do not go together.
+pub(crate) fn config(message: String) -> PyErr {
+    tree::ConfigError::new_err(message)
+}
+
 /// A policy that cannot be compiled.
 pub(crate) fn rule(message: String) -> PyErr {
     tree::RuleError::new_err(message)

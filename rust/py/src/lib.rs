@@ -34,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use crate::batch::{BatchProgress, FileReport, read_text, run_batch, run_filter};
     #[pymodule_export]
-    use crate::memory::Records;
+    use crate::memory::{Records, after_fork, before_fork, judge, judged_length};
     #[pymodule_export]
     use crate::redaction::{Finding, Redaction, Rule};
     #[pymodule_export]

@@ -5,10 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ctxproto_memory::{
-    Change, Changes, Error, Filter, Hit, Model, Moment, Query, Record, Scope, Stats, Store, Vectors,
-    background, pool,
+    Change, Changes, Error, Filter, Hit, Judgement, Model, Moment, Query, Record, Scope, Stats, Store,
+    Vectors, at_work, background, pool,
 };
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 
 use crate::numbers::Rows;
@@ -301,8 +302,13 @@ impl Records {
         self.call(py, |store| store.sweep(now))
     }
 
+    /// Removes what the files still hold of what was deleted; `all`, also of what stood beside something else.
     fn purge(&self, py: Python<'_>, all: bool) -> PyResult<()> {
-        self.call(py, |store| store.purge(all))
+        // Two steps, for the second may have to wait, and the first is long.
+        if all {
+            self.call(py, Store::rewrite)?;
+        }
+        self.call(py, Store::empty_log)
     }
 
     fn namespaces(&self, py: Python<'_>, key: Vec<u8>, below: bool, now: Moment) -> PyResult<Vec<Vec<u8>>> {
@@ -343,6 +349,49 @@ impl Records {
     }
 }
 
+/// Judges what is to be remembered: the rule that decides, the share of letters where that is it, and the place in
+/// `existing` of what it repeats.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
+pub(crate) fn judge(
+    py: Python<'_>,
+    text: &str,
+    seen: Vec<PyBackedStr>,
+    existing: Vec<PyBackedStr>,
+) -> PyResult<(&'static str, Option<f64>, Option<usize>)> {
+    let (seen, existing): (Vec<&str>, Vec<&str>) =
+        (seen.iter().map(|one| &**one).collect(), existing.iter().map(|one| &**one).collect());
+    Ok(match enter::detached(py, || ctxproto_memory::judge(text, &seen, &existing))? {
+        Judgement::Fine => ("accepted", None, None),
+        Judgement::LowDensity(letters) => ("low_density", Some(letters), None),
+        Judgement::RawLog => ("raw_log", None, None),
+        Judgement::Reasoning => ("reasoning", None, None),
+        Judgement::Chatter => ("chatter", None, None),
+        Judgement::Echo => ("echo", None, None),
+        Judgement::Duplicate(at) => ("duplicate", None, Some(at)),
+        Judgement::Merge(at) => ("merge", None, Some(at)),
+    })
+}
+
+/// How long a text is for the write gate.
+#[pyfunction]
+pub(crate) fn judged_length(text: &str) -> PyResult<usize> {
+    enter::attached(|| ctxproto_memory::length(text))
+}
+
+/// Closes the files of all stores and holds every call back, until `after_fork`.
+#[pyfunction]
+pub(crate) fn before_fork(py: Python<'_>) -> PyResult<()> {
+    // Given up, for the calls that are waited for need it to end.
+    enter::detached(py, ctxproto_memory::before_fork)
+}
+
+/// Lets calls go on.
+#[pyfunction]
+pub(crate) fn after_fork() -> PyResult<()> {
+    enter::attached(ctxproto_memory::after_fork)
+}
+
 /// Tries again while another process writes, and looks for Ctrl-C in between. What was busy did nothing.
 fn patient<T: Send>(
     py: Python<'_>,
@@ -351,7 +400,7 @@ fn patient<T: Send>(
 ) -> PyResult<T> {
     let begin = Instant::now();
     loop {
-        match enter::detached(py, &work)? {
+        match enter::detached(py, || at_work(&work))? {
             Err(Error::Busy) if begin.elapsed() < wait => {
                 py.check_signals()?;
                 enter::detached(py, || thread::sleep(AGAIN))?;
@@ -364,6 +413,7 @@ fn patient<T: Send>(
 fn told(error: &Error) -> PyErr {
     match error {
         Error::Missing | Error::Superseded | Error::Exists => errors::memory_id(error.to_string()),
+        Error::Never => errors::config(error.to_string()),
         Error::Model(..) | Error::Vector => errors::model(&error.to_string()),
         _ => errors::store(error.to_string()),
     }
