@@ -60,7 +60,7 @@ class Known:
 
 
 def conversations() -> list[Conversation]:
-    """Of each conversation its turns (id, text), and its questions (text, ids, whether they can be answered)."""
+    """Of each its turns (id, text), and its questions (text, ids, whether they can be answered)."""
     found = []
     for one in json.loads((CORPORA / "memory/locomo.json").read_text("utf-8")):
         talk = one["conversation"]
@@ -146,7 +146,7 @@ def gated(
     search: Callable[[str, str], Any],
     threshold: float,
 ) -> None:
-    """What a gate at a threshold lets through: means over questions; the precision over those that get anything."""
+    """What a gate lets through, means over questions; precision over those that get anything."""
     gate = MemoryContextGate(relevance_threshold=threshold, max_memory_tokens=1_000_000)
     shares, precisions, counts, others = [], [], [], []
     for at, (_, questions) in enumerate(talks):
@@ -274,7 +274,7 @@ def whole(store: MemoryStore, queries: list[str], at: int) -> Any:
 def closest(store: MemoryStore, asked: Array, at: int) -> list[tuple[int, float]]:
     """What the peers give: the numbers of the ten closest."""
     now = store._maker.now()
-    return list(store._core.nearest(b"user_42\0", True, ("known", asked[at : at + 1]), now, now, None, K))
+    return list(store._core.nearest(b"user_42\0", True, ("known", asked[at : at + 1]), [], now, now, None, K))
 
 
 def speed(sizes: Sequence[int]) -> None:

@@ -8,7 +8,7 @@ import random
 import string
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import ctxproto
 import pytest
@@ -316,6 +316,11 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "search.reranker": (lambda x: STORE.search("q", "a", reranker=x), "reranker"),
     "search.explain": (lambda x: STORE.search("q", "a", explain=x), "explain"),
     "MemoryStore.embedder": (lambda x: ctxproto.MemoryStore(":memory:", embedder=x, model="m"), "embedder"),
+    "MemoryStore.graph_from": (
+        lambda x: ctxproto.MemoryStore(":memory:", graph_from=cast("Any", "none" if x is None else x)),
+        "graph_from",
+    ),
+    "build_graph.namespace": (STORE.build_graph, ""),
     "MemoryStore.model": (lambda x: ctxproto.MemoryStore(":memory:", embedder=HASHING, model=x), "model"),
     "embedder's vectors": (
         lambda x: ctxproto.MemoryStore(":memory:", embedder=lambda _: x, model="m").save("a", "x"),

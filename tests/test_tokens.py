@@ -326,3 +326,15 @@ def test_every_encoding_is_there() -> None:
     for name in ENCODINGS:
         tokenizer = ctxproto.Tokenizer(name)
         assert tokenizer.decode(tokenizer.encode("Hello, wörld")) == "Hello, wörld"
+
+
+@settings(deadline=None)
+@given(text=st.text(max_size=300), most=st.integers(0, 80), tail=st.booleans())
+def test_limits_of_a_function(text: str, most: int, tail: bool) -> None:
+    def vowels_and_more(text: str) -> int:
+        return len(text.encode("utf-8", "replace")) // 3 + sum(text.count(vowel) for vowel in "aeiou")
+
+    text = text.encode("utf-8", "replace").decode()
+    fitting = [at for at in range(len(text) + 1) if vowels_and_more(text[at:] if tail else text[:at]) <= most]
+    found = Tokenizer.from_callable(vowels_and_more).limit(text, most, tail=tail)
+    assert found == (min if tail else max)(fitting)

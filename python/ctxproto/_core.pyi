@@ -38,13 +38,15 @@ class Counter:
     @property
     def count(self) -> int: ...
 
+def limit_by(function: Callable[[str], int], text: str | Buffer, most: int, *, tail: bool = False) -> int: ...
+
 @final
 class Trimming:
     def __new__(
         cls,
         strategy: str,
         max_tokens: int,
-        encoding: Encoding,
+        counter: Encoding | Callable[[str], int],
         *,
         redactor: Redactor | None = None,
         fields: Sequence[str] = ...,
@@ -103,17 +105,25 @@ class Records:
         limit: int | None,
         *,
         embedded: tuple[str, object] | None,
+        near: Sequence[int],
         raw: bool,
         mmr: float,
         recency: float,
         half_life: float,
         importance: float,
     ) -> Sequence[tuple[_Row, _Parts]]: ...
+    def count(self, key: bytes, below: bool) -> int: ...
+    @staticmethod
+    def pool(most: int) -> int: ...
+    def vector_changes(
+        self, key: bytes, below: bool, since: int | None
+    ) -> tuple[int, bool, Sequence[int], bytes, Sequence[int]]: ...
     def nearest(
         self,
         key: bytes,
         below: bool,
         embedded: tuple[str, object],
+        near: Sequence[int],
         now: int,
         at: int | None,
         kind: str | None,

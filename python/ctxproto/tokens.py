@@ -145,7 +145,8 @@ class Tokenizer:
     def from_callable(cls, count: Callable[[str], int], name: str = "callable") -> Tokenizer:
         """A tokenizer that asks `count` for the tokens of a str: whatever counts for you.
 
-        Its counts are taken as exact. `encode`, `decode` and trimming need an encoding.
+        Its counts are taken as exact. `limit` and trimming find their place by asking it again and again, and take it
+        that more text has more tokens. `encode`, `decode` and `counter` need an encoding.
         """
         if not callable(count):
             raise ConfigTypeError(f"count is a function of a str, not {shown(count)}")
@@ -242,7 +243,9 @@ class Tokenizer:
         whole that does not.
         """
         most = arguments.number("most", most, 0)
-        return self._native("limit").limit(text, most, tail=tail)
+        if self._core is None:
+            return _core.limit_by(self._asked, text, most, tail=tail)
+        return self._core.limit(text, most, tail=tail)
 
     def counter(self) -> _core.Counter:
         """A counter for text that arrives in pieces: `feed` each, then read `count`."""

@@ -340,7 +340,6 @@ def test_own_patterns_add_to_the_policy() -> None:
         (lambda: ToolResultEnvelope("c", "word " * 999, 2).to_context_chunk(), BudgetError),
         (lambda: untyped.trim(1, 10), TypeError),
         (lambda: untyped.trim("x", "10"), TypeError),
-        (lambda: trim("x", 10, tokenizer=Tokenizer.from_callable(len)), ConfigError),
         (lambda: trim("x", 10, strategy="lines", patterns=["("]), ConfigError),
     ],
 )

@@ -12,6 +12,7 @@ from ctxproto.errors import ConfigError, ConfigTypeError, StoreError, shown
 from ctxproto.memory import records, retrieval
 from ctxproto.memory.embedders import Embedder, Embedding
 from ctxproto.memory.gate import share
+from ctxproto.memory.graph import Graphs
 from ctxproto.memory.namespaces import AnyNamespace, AnyScope, Namespace, Scope
 from ctxproto.memory.records import Kind, MemoryHit, MemoryRecord, StoreStats, record_of
 from ctxproto.tools.redact import Redactor, shown_path
@@ -35,6 +36,7 @@ Records: TypeAlias = list[MemoryRecord]
 Hits: TypeAlias = list[MemoryHit]
 Namespaces: TypeAlias = list[Namespace]
 Contents: TypeAlias = list[str]
+Numbers: TypeAlias = list[int]
 Reranker: TypeAlias = "Callable[[str, list[str]], Iterable[float]]"
 
 
@@ -53,6 +55,8 @@ class MemoryStore:
         embedder: What makes vectors of contents and queries; without one, words alone are compared. A store has the
             vectors of one model. What was written without one is found by its words until `embed` gives it one.
         model: What the embedder's model is called; its attribute `name` unless given.
+        graph_from: From how many memories on a top-level namespace gets an HNSW graph beside the scan, built in the
+            background by the first searches (needs `ctxproto[hnsw]`; up to 100,000 a scan is as soon); None for never.
         wait: Seconds that a call waits for other processes that write.
         clock: What tells the time, in seconds since 1970.
 
@@ -69,6 +73,7 @@ class MemoryStore:
     """
 
     _open: _core.Records | None = None
+    _graphs: Graphs | None = None
     _writes = 0
 
     def __init__(
@@ -78,10 +83,12 @@ class MemoryStore:
         redactor: Redactor | None = None,
         embedder: Embedder | None = None,
         model: str | None = None,
+        graph_from: int | None = None,
         wait: float = 10.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._prepare(redactor, embedder, model, clock)
+        self._graphs = None if graph_from is None else Graphs(arguments.number("graph_from", graph_from, 1))
         self._path = _path(path)
         self._open = _opened(self._path, records.seconds("wait", wait))
 
@@ -311,7 +318,10 @@ class MemoryStore:
         embedding = self._embedding if self._embedding is not None and self._embedding.fits(core) else None
         vectors = [None] * len(texts) if embedding is None else embedding.each(texts)
         for text, embedded in zip(texts, vectors, strict=True):
-            rows = core.search(scope.key, scope.below, text, *which, embedded=embedded, **how)
+            near: Numbers = []
+            if self._graphs is not None and embedded is not None:
+                near = self._graphs.near(core, scope.key, embedded[1], core.pool(which[-1]))
+            rows = core.search(scope.key, scope.below, text, *which, embedded=embedded, near=near, **how)
             found.append([_hit(record_of(row), parts, explain=explain) for row, parts in rows])
         hits = found[0] if len(found) == 1 else retrieval.merged(found)
         return (hits if reranker is None else retrieval.reranked(hits, texts[0], reranker))[:most]
@@ -335,6 +345,19 @@ class MemoryStore:
         while texts := core.without_vector(scope.key, scope.below, self._maker.now(), most):
             done += core.embed(texts, *embedding.of(content for _, content in texts))
         return done
+
+    def build_graph(self, namespace: AnyNamespace) -> int:
+        """Builds the HNSW graph of a top-level namespace now, instead of in the background; of how many vectors.
+
+        It is kept up with what is written, lives as long as this object, and only ever proposes: what a search finds is
+        compared and judged as without it. Raises `ConfigError` when the store was opened without `graph_from`.
+        """
+        name = Namespace.checked("namespace", namespace)
+        if len(name) != 1:
+            raise ConfigError(f"namespace is a top-level one here: it has 1 component, not {len(name)}")
+        if self._graphs is None:
+            raise ConfigError("graph_from: the store was opened without it")
+        return self._graphs.build(self._core, name[0].encode())
 
     def calibrate(self, queries: Iterable[str], namespace: AnyScope, *, limit: int = 64) -> tuple[float, float]:
         """Measures which cosines unrelated texts have by the embedder's model, from one's own queries and memories.

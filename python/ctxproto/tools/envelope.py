@@ -11,7 +11,7 @@ from ctxproto.tools import values
 from ctxproto.tools.parts import Part, parts
 from ctxproto.tools.parts import is_error as tells_error
 from ctxproto.tools.redact import Redactor, default_redactor
-from ctxproto.tools.trim import STRATEGIES, Loss, Replaced, Strategy, Trimmed, Trimmer, limiting
+from ctxproto.tools.trim import STRATEGIES, Loss, Replaced, Strategy, Trimmed, Trimmer, counting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ class ToolResultEnvelope:
             such part, and an MCP server's answer stay parts: their texts (those of documents and resources too) are
             redacted and share `max_tokens`, all other strings are redacted, and base64 media passes as it is.
         max_tokens: The tokens that its text may take, all that is added to it included.
-        tokenizer: What counts them; `o200k_base` unless given. It must be one of an encoding, not of a function.
+        tokenizer: What counts them; `o200k_base` unless given.
         redactor: The policy; the default one unless given.
         is_error: The tool failed; an exception and an MCP answer with `isError` say so themselves.
 
@@ -87,7 +87,7 @@ class ToolResultEnvelope:
         self._redactor = redactor or default_redactor()
         self._tokenizer = default_tokenizer() if tokenizer is None else tokenizer
         self._trimmer: dict[str, Any] = {"strategy": "auto"}
-        limiting("tokenizer", self._tokenizer)
+        counting("tokenizer", self._tokenizer)
         self._outcome: _Outcome | None = None
 
     @property

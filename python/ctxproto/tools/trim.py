@@ -98,7 +98,8 @@ class Trimmer:
         patterns: Regular expressions for what is asked for, tried on each line, row or JSON value with its key: kept
             before anything else by "lines", "json", "table", "diff" and "auto".
         hint: What the marker says about getting the rest, such as a command that exists.
-        tokenizer: What counts; `o200k_base` unless given. It must be one of an encoding, not of a function.
+        tokenizer: What counts; `o200k_base` unless given. A function is asked some dozens of times a text, and
+            what it raises comes through.
         redactor: Redacts before anything is cut; the default policy unless given. None leaves secrets in.
 
     Raises:
@@ -125,7 +126,7 @@ class Trimmer:
     ) -> None:
         self._strategy = arguments.one_of("strategy", strategy, STRATEGIES)
         self._max_tokens = arguments.number("max_tokens", max_tokens, 0)
-        encoding = limiting("tokenizer", default_tokenizer() if tokenizer is None else tokenizer)
+        counter = counting("tokenizer", default_tokenizer() if tokenizer is None else tokenizer)
         if issubclass(type(redactor), str) and str.__str__(redactor) == "default":
             redactor = default_redactor()
         if redactor is not None and not isinstance(redactor, Redactor):
@@ -136,7 +137,7 @@ class Trimmer:
         self._core = _core.Trimming(
             self._strategy,
             self._max_tokens,
-            encoding,
+            counter,
             redactor=redactor,
             fields=paths,
             patterns=arguments.strings("patterns", patterns),
@@ -163,9 +164,10 @@ class Trimmer:
     def trim_iter(self, pieces: Iterable[AnyText], *, whole: bool = False) -> Trimmed[AnyText]:
         """Trims a text that comes in pieces, such as an open file, in memory that does not grow with it.
 
-        For "first_n", "last_n", "head_tail" and "lines"; the result is that of the whole text. "first_n" stops reading
+        The result is that of the whole text. "first_n", "last_n", "head_tail" and "lines" see it go by; the others hold
+        up to 64 MiB, and a longer text is trimmed by "lines", which `loss.instead` says. "first_n" stops reading
         when more cannot change what is kept: the marker then gives no totals, and `loss.complete` is False. With
-        `whole` it reads on to count them. Raises `InputError` for the other strategies.
+        `whole` it reads on to count them.
         """
         stream, iterator = self._core.stream(), None
         with suppress(TypeError):  # raised again below
@@ -195,13 +197,11 @@ class Trimmer:
         return _trimmed(stream.finish(stopped=stopped))
 
 
-def limiting(argument: str, tokenizer: object) -> _core.Encoding:
-    """The encoding of a tokenizer that can tell where a limit is; `argument` is named in the `ConfigError`."""
+def counting(argument: str, tokenizer: object) -> _core.Encoding | Callable[[str], int]:
+    """What counts of a tokenizer: its encoding, or its function; `argument` is named in the `ConfigError`."""
     if not isinstance(tokenizer, Tokenizer):
         raise ConfigTypeError(f"{argument} is a Tokenizer, not {shown(tokenizer)}")
-    if tokenizer.encoding is None:
-        raise ConfigError(f"{argument} is one of an encoding: trimming asks for limits, which a function cannot give")
-    return tokenizer.encoding
+    return tokenizer.count if tokenizer.encoding is None else tokenizer.encoding
 
 
 def trim(text: AnyText, max_tokens: int, *, strategy: Strategy = "auto", **options: Any) -> Trimmed[AnyText]:  # noqa: ANN401 - see Trimmer

@@ -2,11 +2,13 @@
 //!
 //! Anchored at the head, a check may follow so many bytes and no more: the rows beyond are not looked at.
 
-use crate::assign::{BLANK, NAME, QUOTES, Sign, Value, not};
+use crate::assign::{BLANK, NAME, QUOTES, not};
 use crate::chosen;
 use crate::class::{ByteSet, SPACE};
 use crate::engine::Scan;
 use crate::keys::{self, Kind};
+use crate::sign::Sign;
+use crate::value::Value;
 use crate::window::Look;
 
 /// How far a table is followed.

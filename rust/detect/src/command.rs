@@ -4,13 +4,15 @@
 
 use std::sync::LazyLock;
 
-use crate::assign::{QUOTES, Sign, Value};
+use crate::assign::QUOTES;
 use crate::chosen;
 use crate::class::{ByteSet, SPACE};
 use crate::engine::Scan;
 use crate::keys::Kind;
 use crate::lexicon::Dictionary;
 use crate::rule::rank;
+use crate::sign::Sign;
+use crate::value::Value;
 use crate::window::{Look, Window};
 
 /// How far a command line is followed.

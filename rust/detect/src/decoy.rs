@@ -313,6 +313,35 @@ pub(crate) fn is_varied(value: &[u8]) -> bool {
             .any(|r| memchr::memmem::find(value, r).is_some())
 }
 
+/// Whether letters, digits and signs alternate as only a generator lets them: no code, no reference, no pattern.
+pub(crate) fn is_drawn(value: &[u8]) -> bool {
+    let class = |b: u8| match b {
+        b'0'..=b'9' => 0,
+        b'a'..=b'z' => 1,
+        b'A'..=b'Z' => 2,
+        b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'+' | b'~' | b'?' => 3,
+        0x21..0x7F => 4,
+        _ => 5,
+    };
+    let mut of = [0; 6];
+    let mut turns = 0;
+    for (i, &b) in value.iter().enumerate() {
+        of[class(b)] += 1;
+        turns += usize::from(i > 0 && class(b) != class(value[i - 1]));
+    }
+    let [digits, small, capitals, signs, _, others] = of;
+    value.len() >= 12
+        && others == 0
+        && digits >= 1
+        && small + capitals >= 4
+        && signs >= 2
+        && turns * 9 >= value.len() * 4
+        && !["${", "$(", "{{"].iter().any(|code| value.starts_with(code.as_bytes()))
+        && !["A-Z", "a-z", "0-9", "}}", "://", "\\"]
+            .iter()
+            .any(|code| memchr::memmem::find(value, code.as_bytes()).is_some())
+}
+
 /// Whether a reference is only the beginning of a value: `${HOME}x9Kq`.
 fn is_glued(value: &[u8]) -> bool {
     let Some(close) = memchr::memchr(b'}', value) else { return false };

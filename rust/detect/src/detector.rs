@@ -328,7 +328,8 @@ fn rename(source: &str, file: &mut Loaded, before: &[Parsed]) {
     }
 }
 
-/// Puts findings in order and joins those that overlap: the surest rule names the whole.
+/// Puts findings in order and joins those that overlap: the surest rule names the whole, of equally sure ones the first
+/// in the list of rules, in whatever order they were joined.
 pub fn settle(found: &mut Vec<Match>) {
     found.sort_by_key(|m| (m.start, std::cmp::Reverse(m.end)));
     let mut kept = 0;
@@ -336,7 +337,8 @@ pub fn settle(found: &mut Vec<Match>) {
         let next = found[i];
         let last = &mut found[kept];
         if next.start < last.end {
-            if next.rank > last.rank {
+            let surest = |m: &Match| (m.rank, std::cmp::Reverse(m.rule));
+            if surest(&next) > surest(last) {
                 let public = if next.start == last.start { next.public } else { 0 };
                 *last = Match { start: last.start, end: last.end.max(next.end), public, ..next };
             } else {

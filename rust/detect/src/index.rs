@@ -342,11 +342,11 @@ impl Near {
         list.iter().filter(|(kinds, _)| features & !kinds == 0).map(|&(_, plain)| plain).max()
     }
 
-    /// The rules that need one of `words` and take a token of one of two lengths.
-    pub(crate) fn rules_for(&self, words: &[u16], lengths: [usize; 2]) -> impl Iterator<Item = u16> {
+    /// The rules that need one of `words` and take a token of one of these lengths.
+    pub(crate) fn rules_for(&self, words: &[u16], lengths: [usize; 3]) -> impl Iterator<Item = u16> {
         words.iter().flat_map(|&w| &self.rules[usize::from(w)]).filter_map(move |&(n, min, max)| {
             let fits = |len: usize| (usize::from(min)..=usize::from(max)).contains(&len);
-            (fits(lengths[0]) || fits(lengths[1])).then_some(n)
+            lengths.into_iter().any(fits).then_some(n)
         })
     }
 

@@ -13,6 +13,7 @@
 //! ```
 
 mod assign;
+mod authorization;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -43,11 +44,14 @@ mod prose;
 mod random;
 mod rule;
 mod shape;
+mod sign;
 mod token;
 mod triggers;
 mod url;
+mod value;
 mod view;
 mod window;
+mod worth;
 
 pub use detector::{Detector, Match, Part, settle};
 pub use lexicon::Lexicon;

@@ -1,12 +1,15 @@
 //! Names and values that stand apart: on the next lines (YAML), in two members of an object or two elements (JSON,
 //! YAML, XML, HCL), in an object of their own.
 
-use crate::assign::{BLANK, NAME, QUOTES, Sign, Value, not, strong};
+use crate::assign::{BLANK, NAME, QUOTES, not};
 use crate::chosen;
 use crate::class::{ByteSet, SPACE};
 use crate::engine::Scan;
 use crate::keys::{self, Kind};
+use crate::sign::Sign;
+use crate::value::Value;
 use crate::window::{Look, Window};
+use crate::worth::strong;
 
 /// How much of the key's line is looked at before it.
 const INDENT: usize = 128;

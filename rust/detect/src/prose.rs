@@ -4,12 +4,14 @@
 
 use std::sync::LazyLock;
 
-use crate::assign::{BLANK, QUOTES, Sign, Value, not};
+use crate::assign::{BLANK, QUOTES, not};
 use crate::chosen;
 use crate::class::{ALPHA, ByteSet};
 use crate::engine::Scan;
 use crate::keys::Kind;
 use crate::lexicon::Lexicon;
+use crate::sign::Sign;
+use crate::value::Value;
 use crate::window::{Look, Window};
 
 /// How far from its name a value may stand in a sentence.

@@ -32,9 +32,8 @@ impl Scan<'_, '_> {
                 found = found || self.shape(&self.engine.index.rules[usize::from(n)], escaped, true)?;
             }
         }
-        if !found {
-            found = self.dotted(start)? || escaped > start && self.dotted(escaped)?;
-        }
+        // Also where a prefix was found: it may be the rest of a longer one, which takes more.
+        found |= self.dotted(start)? || escaped > start && self.dotted(escaped)?;
         if self.depth == 0 || !found {
             self.wrapped(start, escaped, end, found)?;
         }
@@ -230,12 +229,19 @@ impl Scan<'_, '_> {
             from -= WIDE.run_back(window.back(start, 64));
             long = window.run(end, &WIDE.or(ByteSet::of(b"=")), 512)? - from;
         }
+        // Two parts with a sign between them: an id and its secret.
+        let mut pair = long;
+        if matches!(window.at(from + long)?, Some(b':' | b'|')) {
+            pair = window.run(from + long, &WIDE.or(ByteSet::of(b"=:|")), 512)? - from;
+        }
         let token = &window.text[from..from + long];
         let (left, right) = (&window.text[from..start], &window.text[end..from + long]);
         let wider = || kinds | index::features(left) | index::features(right);
         let whole = (long > end - start).then(|| near.takes(long, wider())).flatten();
         let short = near.takes(end - start, kinds);
-        let Some(plain) = short.max(whole) else { return Ok(false) };
+        let both = || near.takes(pair, index::features(&window.text[from..from + pair]));
+        let both = (pair > long).then(both).flatten();
+        let Some(plain) = short.max(whole).max(both) else { return Ok(false) };
         if !introduced(window, from) {
             return Ok(false);
         }
@@ -250,7 +256,7 @@ impl Scan<'_, '_> {
         }
         near.words_in(own_context(window.back(from, NEAR)), &mut words);
         let mut best: Option<(u16, u8, Hit)> = None;
-        for n in near.rules_for(&words, [end - start, long]) {
+        for n in near.rules_for(&words, [end - start, long, pair]) {
             let rule = &self.engine.index.rules[usize::from(n)];
             // The whole before a part: what begins in the run may be the rest of what began before it.
             for at in [from, start] {

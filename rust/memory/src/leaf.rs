@@ -323,6 +323,12 @@ impl<'l> View<'l> {
         self.seen.is_none() && self.leaf.embedded.count() == self.leaf.embedded.there().len()
     }
 
+    /// The slot of a memory that has a vector and is seen.
+    pub(crate) fn slot(&self, seq: i64) -> Option<usize> {
+        let slot = *self.leaf.places.get(&seq)? as usize;
+        (slot < self.leaf.embedded.there().len() && self.sees_vector(slot)).then_some(slot)
+    }
+
     /// When the memory of a slot was written.
     pub(crate) fn created(&self, slot: usize) -> Moment {
         self.leaf.slots[slot].created

@@ -26,6 +26,7 @@ pub use error::Error;
 pub use judge::{Judgement, LEAST_LETTERS, judge, length};
 pub use link::{after_fork, at_work, before_fork};
 pub use record::{Change, Hit, Moment, Query, Record, Scope};
+pub use search::pool;
 pub use store::{Filter, Stats, Store};
-pub use vectors::{Model, Vectors, background};
+pub use vectors::{Changes, Model, Vectors, background};
 pub use words::words;

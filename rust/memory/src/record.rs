@@ -77,6 +77,8 @@ pub struct Query<'q> {
     pub text: &'q str,
     /// Its vector: one; None for words alone.
     pub vector: Option<Vectors<'q>>,
+    /// The numbers of memories whose vectors are likely to be the closest; of none, all are looked through.
+    pub near: &'q [i64],
     /// Whether the relevance is the cosine as it is.
     pub raw: bool,
     /// From 0, not twice the same, to 1, relevance alone.
@@ -92,7 +94,16 @@ pub struct Query<'q> {
 impl<'q> Query<'q> {
     /// Of words alone, by relevance alone.
     pub fn words(text: &'q str) -> Self {
-        Self { text, vector: None, raw: false, lambda: 1.0, recency: 0.0, half_life: 1.0, importance: 0.0 }
+        Self {
+            text,
+            vector: None,
+            near: &[],
+            raw: false,
+            lambda: 1.0,
+            recency: 0.0,
+            half_life: 1.0,
+            importance: 0.0,
+        }
     }
 }
 

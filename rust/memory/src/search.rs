@@ -98,6 +98,7 @@ impl Store {
         &self,
         scope: &Scope,
         vector: &Vectors<'_>,
+        near: &[i64],
         filter: &Filter,
     ) -> Result<Vec<(i64, f32)>, Error> {
         let (leaves, model) = self.cache.leaves(&*self.reading()?, scope)?;
@@ -106,7 +107,7 @@ impl Store {
         let locked: Vec<_> =
             leaves.iter().map(|leaf| leaf.read().unwrap_or_else(PoisonError::into_inner)).collect();
         let views: Vec<View<'_>> = locked.iter().map(|leaf| View::new(leaf, filter)).collect();
-        let found = closest(&views, &unit(vector.numbers)?, filter.limit.unwrap_or(usize::MAX));
+        let found = closest(&views, &unit(vector.numbers)?, near, filter.limit.unwrap_or(usize::MAX));
         Ok(found.into_iter().map(|(place, cosine)| (views[place.leaf].seq(place.slot), cosine)).collect())
     }
 }
@@ -134,7 +135,7 @@ fn candidates(
     agree(Some(model), vector)?;
     let vector = unit(vector.numbers)?;
     let most = pool(most);
-    let close = closest(views, &vector, most);
+    let close = closest(views, &vector, query.near, most);
     let highest = close.first().map_or(0.0, |(_, cosine)| f64::from(*cosine));
     let by_words = if query.raw { vec![] } else { scores.top(views, most) };
     let mut places: Vec<Place> = by_words.into_iter().chain(close).map(|(place, _)| place).collect();
@@ -192,7 +193,8 @@ fn background_corrected(cosine: f64, highest: f64, model: &Model) -> f64 {
     if range > 0.0 { ((cosine - model.low) / range).clamp(0.0, 1.0) } else { 0.0 }
 }
 
-fn pool(most: usize) -> usize {
+/// How many candidates each of words and vectors brings.
+pub fn pool(most: usize) -> usize {
     most.saturating_mul(EACH).max(LEAST)
 }
 

@@ -11,8 +11,17 @@ use crate::top::{Place, Top};
 const FEW: usize = 500;
 
 /// The cosines of the closest, the best first, of equal ones the latest.
-pub(crate) fn closest(views: &[View<'_>], query: &[f32], most: usize) -> Vec<(Place, f32)> {
+///
+/// `near` are those that a graph proposes, of a namespace that holds the scope. When too few of them are seen, all are
+/// looked through.
+pub(crate) fn closest(views: &[View<'_>], query: &[f32], near: &[i64], most: usize) -> Vec<(Place, f32)> {
     let embedded: usize = views.iter().map(|view| view.embedded().count()).sum();
+    if near.len() >= most {
+        let proposed = of(views, query, near, most);
+        if proposed.len() >= most.min(embedded) {
+            return proposed;
+        }
+    }
     if embedded <= FEW { all(views, query, most) } else { by_bits(views, query, most, embedded) }
 }
 
@@ -24,6 +33,18 @@ fn all(views: &[View<'_>], query: &[f32], most: usize) -> Vec<(Place, f32)> {
             if *cosine >= top.floor() && view.sees_vector(slot) {
                 top.push(Place { leaf, slot }, *cosine, view.seq(slot));
             }
+        }
+    }
+    top.sorted()
+}
+
+fn of(views: &[View<'_>], query: &[f32], near: &[i64], most: usize) -> Vec<(Place, f32)> {
+    let (mut top, mut cosines) = (Top::new(most), vec![]);
+    for (leaf, view) in views.iter().enumerate() {
+        let slots: Vec<usize> = near.iter().filter_map(|seq| view.slot(*seq)).collect();
+        dots_of(query, view.embedded().rows(), &slots, &mut cosines);
+        for (slot, cosine) in slots.into_iter().zip(&cosines) {
+            top.push(Place { leaf, slot }, *cosine, view.seq(slot));
         }
     }
     top.sorted()

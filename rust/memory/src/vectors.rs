@@ -103,6 +103,77 @@ impl Store {
     }
 }
 
+/// What changed of the vectors of a scope.
+#[derive(Debug, Default, PartialEq)]
+pub struct Changes {
+    /// Up to where in the log: what is to be said when asked again.
+    pub counter: i64,
+    /// Whether these are all vectors there are: the log does not go back so far.
+    pub all: bool,
+    /// The numbers of memories that have a vector, and had another one or none before.
+    pub new: Vec<i64>,
+    /// Their vectors, one after the other.
+    pub rows: Vec<f32>,
+    /// Those that have none any more, or never had, or are of another scope.
+    pub gone: Vec<i64>,
+}
+
+impl Store {
+    /// How many memories a scope has, past and expired ones too.
+    pub fn count(&self, scope: &Scope) -> Result<usize, Error> {
+        let (from, to) = scope.range();
+        let sql = "SELECT count(*) FROM memories WHERE namespace >= ?1 AND namespace < ?2";
+        let count: i64 =
+            self.reading()?.prepare_cached(sql)?.query_row(params![from, to], |row| row.get(0))?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
+    /// What changed of the vectors of a scope since an earlier call; all there are, without one.
+    pub fn vector_changes(&self, scope: &Scope, since: Option<i64>) -> Result<Changes, Error> {
+        let connection = self.reading()?;
+        let store = connection.unchecked_transaction()?;
+        let (from, to) = scope.range();
+        // Two looks at the ends; both in one would read all of it.
+        let last = "SELECT (SELECT min(counter) FROM changes), (SELECT max(counter) FROM changes)";
+        let read =
+            |row: &rusqlite::Row<'_>| Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?));
+        let (first, last) = store.prepare_cached(last)?.query_row([], read)?;
+        let mut changes = Changes { counter: last.unwrap_or(0), ..Changes::default() };
+        let dims = model(&store)?.map_or(0, |model| model.dims);
+        let whole = "SELECT v.seq, v.vector, v.sum FROM memories m JOIN vectors v ON v.seq = m.seq
+                     WHERE m.namespace >= ?1 AND m.namespace < ?2 ORDER BY v.seq";
+        let since = since.filter(|since| first.is_none_or(|first| first <= since + 1));
+        let Some(since) = since else {
+            changes.all = true;
+            let mut statement = store.prepare_cached(whole)?;
+            let mut rows = statement.query(params![from, to])?;
+            while let Some(row) = rows.next()? {
+                let seq = row.get(0)?;
+                let blob = row.get_ref(1)?.as_blob().unwrap_or_default();
+                changes.rows.extend(numbers(seq, blob, row.get(2)?, dims)?);
+                changes.new.push(seq);
+            }
+            return Ok(changes);
+        };
+        let mut statement = store.prepare_cached(
+            "SELECT DISTINCT c.seq, m.seq IS NOT NULL FROM changes c LEFT JOIN memories m
+             ON m.seq = c.seq AND m.namespace >= ?1 AND m.namespace < ?2 WHERE c.counter > ?3 ORDER BY c.seq",
+        )?;
+        let mut rows = statement.query(params![from, to, since])?;
+        while let Some(row) = rows.next()? {
+            let (seq, there): (i64, bool) = (row.get(0)?, row.get(1)?);
+            match if there { of_seq(&store, seq, dims)? } else { None } {
+                Some(vector) => {
+                    changes.rows.extend(vector);
+                    changes.new.push(seq);
+                }
+                None => changes.gone.push(seq),
+            }
+        }
+        Ok(changes)
+    }
+}
+
 /// The model of a store.
 pub(crate) fn model(store: &Connection) -> Result<Option<Model>, Error> {
     let read = |row: &rusqlite::Row<'_>| {

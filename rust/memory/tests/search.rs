@@ -1,5 +1,7 @@
 //! Search against the formulas as they are printed, after any history of writes, by this store or another one.
 
+#![expect(clippy::cast_precision_loss, reason = "a few hundred texts")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -45,7 +47,7 @@ fn plain(store: &Store, scope: &Scope, query: &str, filter: &Filter) -> Vec<(Str
     let n = texts.len() as f64;
     let average = (texts.iter().map(Vec::len).sum::<usize>() as f64 / n.max(1.0)).max(1.0);
     let asked: BTreeSet<String> = words(query).into_iter().collect();
-    let score = |text: &Vec<String>| {
+    let rated = |text: &Vec<String>| {
         let part = |word: &String| {
             let holders = texts.iter().filter(|text| text.contains(word)).count() as f64;
             let count = text.iter().filter(|other| *other == word).count() as f64;
@@ -55,7 +57,7 @@ fn plain(store: &Store, scope: &Scope, query: &str, filter: &Filter) -> Vec<(Str
         asked.iter().map(part).sum::<f64>()
     };
     let mut found: Vec<(String, f64)> =
-        records.iter().zip(&texts).map(|(record, text)| (record.id.clone(), score(text))).collect();
+        records.iter().zip(&texts).map(|(record, text)| (record.id.clone(), rated(text))).collect();
     found.retain(|(_, score)| *score > 0.0);
     found.sort_by(|a, b| b.1.total_cmp(&a.1));
     found
@@ -116,12 +118,14 @@ fn step() -> impl Strategy<Value = Step> {
 /// The same store, opened more than once: what one writes the others find.
 struct Opened(Vec<Store>, Option<PathBuf>);
 
+/// Folders of this process.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
 impl Opened {
     fn new(number: usize) -> Self {
         if number == 1 {
             return Self(vec![Store::open(None).expect("a store")], None);
         }
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number_here = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("ctxproto-search-{}-{number_here}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
@@ -274,7 +278,7 @@ fn of(numbers: &[f32]) -> Vectors<'_> {
     Vectors { model: "m", dims: DIMS, numbers }
 }
 
-fn near<'q>(numbers: &'q [f32]) -> Query<'q> {
+fn near(numbers: &[f32]) -> Query<'_> {
     Query { vector: Some(of(numbers)), raw: true, ..Query::words("nobody") }
 }
 
@@ -372,7 +376,7 @@ fn another_model_is_refused_until_it_takes_over() {
     for other in &others {
         assert_eq!(store.insert_embedded(&new, other), refused);
         let query = Query { vector: Some(*other), ..Query::words("tea") };
-        assert_eq!(store.search(&a, &query, &Filter::default()).map(drop), refused.clone().map(|()| ()));
+        assert_eq!(store.search(&a, &query, &Filter::default()).map(drop), refused.clone());
     }
     assert_eq!(store.list(&a, &Filter::default()), Ok(vec![]));
     for bad in [vec![0.0; DIMS], vec![f32::NAN; DIMS], vec![f32::INFINITY; DIMS]] {

@@ -4,6 +4,7 @@
 mod batch;
 mod enter;
 mod errors;
+mod function;
 mod json;
 mod memory;
 mod numbers;
@@ -43,7 +44,7 @@ mod _core {
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]
-    use crate::tokens::{Counter, Encoding};
+    use crate::tokens::{Counter, Encoding, limit_by};
     #[pymodule_export]
     use crate::trim::{TrimStream, Trimming};
     #[pymodule_export]

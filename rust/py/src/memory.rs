@@ -5,11 +5,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ctxproto_memory::{
-    Change, Error, Filter, Hit, Judgement, Model, Moment, Query, Record, Scope, Stats, Store, Vectors,
-    at_work, background,
+    Change, Changes, Error, Filter, Hit, Judgement, Model, Moment, Query, Record, Scope, Stats, Store,
+    Vectors, at_work, background, pool,
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyBytes;
 
 use crate::numbers::Rows;
 use crate::{enter, errors};
@@ -208,7 +209,7 @@ impl Records {
         Ok(self.call(py, |store| store.list(&scope, &filter))?.into_iter().map(Row::from).collect())
     }
 
-    #[pyo3(signature = (key, below, query, now, at, kind, limit, *, embedded, raw, mmr, recency, half_life, importance))]
+    #[pyo3(signature = (key, below, query, now, at, kind, limit, *, embedded, near, raw, mmr, recency, half_life, importance))]
     #[expect(clippy::too_many_arguments, reason = "the fields of a filter and of a query")]
     #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
     fn search(
@@ -222,6 +223,7 @@ impl Records {
         kind: Option<String>,
         limit: Option<usize>,
         embedded: Option<(String, Bound<'_, PyAny>)>,
+        near: Vec<i64>,
         raw: bool,
         mmr: f64,
         recency: f64,
@@ -238,9 +240,37 @@ impl Records {
             dims: rows.dims,
             numbers: &rows.numbers,
         });
-        let query = Query { text: query, vector, raw, lambda: mmr, recency, half_life, importance };
+        let query =
+            Query { text: query, vector, near: &near, raw, lambda: mmr, recency, half_life, importance };
         let hits = self.call(py, |store| store.search(&scope, &query, &filter))?;
         Ok(hits.into_iter().map(parts).collect())
+    }
+
+    /// How many memories a scope has.
+    fn count(&self, py: Python<'_>, key: Vec<u8>, below: bool) -> PyResult<usize> {
+        let scope = Scope { key, below };
+        self.call(py, |store| store.count(&scope))
+    }
+
+    /// How many candidates a search for so many needs.
+    #[staticmethod]
+    fn pool(most: usize) -> usize {
+        pool(most)
+    }
+
+    /// (counter, whether these are all, numbers, their vectors as bytes, numbers that are gone)
+    fn vector_changes<'py>(
+        &self,
+        py: Python<'py>,
+        key: Vec<u8>,
+        below: bool,
+        since: Option<i64>,
+    ) -> PyResult<(i64, bool, Vec<i64>, Bound<'py, PyBytes>, Vec<i64>)> {
+        let scope = Scope { key, below };
+        let Changes { counter, all, new, rows, gone } =
+            self.call(py, |store| store.vector_changes(&scope, since))?;
+        let bytes: Vec<u8> = rows.iter().flat_map(|number| number.to_ne_bytes()).collect();
+        Ok((counter, all, new, PyBytes::new(py, &bytes), gone))
     }
 
     /// Numbers in the store, and cosines.
@@ -252,6 +282,7 @@ impl Records {
         key: Vec<u8>,
         below: bool,
         embedded: (String, Bound<'_, PyAny>),
+        near: Vec<i64>,
         now: Moment,
         at: Option<Moment>,
         kind: Option<String>,
@@ -260,7 +291,7 @@ impl Records {
         let (scope, filter) = (Scope { key, below }, Filter { now, at, kind, limit: Some(limit) });
         let Rows { numbers, dims, .. } = Rows::read("embedder", &embedded.1, 1)?;
         let vector = Vectors { model: &embedded.0, dims, numbers: &numbers };
-        self.call(py, |store| store.nearest(&scope, &vector, &filter))
+        self.call(py, |store| store.nearest(&scope, &vector, &near, &filter))
     }
 
     fn delete(&self, py: Python<'_>, key: Vec<u8>, below: bool, id: &str) -> PyResult<bool> {

@@ -1,14 +1,16 @@
 //! Counting tokens.
 
 use std::borrow::Cow;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use ctxproto_tokens::{Counter as Counting, Encoding as Engine, Estimate, Id};
+use ctxproto_trim::Count;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::enter::{self, Stop, Stopped};
 use crate::errors;
+use crate::function::{self, Function};
 use crate::redactor::{ATTACHED_MAX, SLICE, texts_of};
 use crate::text::{Text, is_continuation};
 
@@ -94,26 +96,7 @@ impl Encoding {
     /// a str, in bytes of bytes.
     #[pyo3(signature = (text, most, *, tail=false))]
     fn limit(&self, text: &Bound<'_, PyAny>, most: usize, tail: bool) -> PyResult<usize> {
-        let py = text.py();
-        let text = Text::of(text, "limit()")?;
-        let (bytes, most) = (text.bytes(), self.0.within(most));
-        let counter: &(dyn ctxproto_trim::Count + Sync) = &self.0.encoding;
-        let at = enter::detached(py, || {
-            if tail { counter.limit_back(bytes, most) } else { counter.limit(bytes, most) }
-        })?;
-        if !text.is_str() {
-            return Ok(at);
-        }
-        let characters = |part: &[u8]| part.iter().filter(|b| !is_continuation(**b)).count();
-        // What is read twice is the shorter side: a limit takes the same time in a text of any length.
-        let all = text.characters()?;
-        Ok(if all == bytes.len() {
-            at
-        } else if tail {
-            all - characters(&bytes[at..])
-        } else {
-            characters(&bytes[..at])
-        })
+        limit_of(&self.0, text, most, tail)
     }
 
     /// Counts text that arrives in pieces.
@@ -183,6 +166,51 @@ impl Counter {
         let state = &mut *state;
         enter::detached(py, || work(state))
     }
+}
+
+/// What counts for trimming: an encoding, or a function.
+pub(crate) fn counter(given: &Bound<'_, PyAny>) -> Arc<dyn Count> {
+    match given.cast::<Encoding>() {
+        Ok(encoding) => Arc::new(encoding.get().0),
+        Err(_) => Arc::new(Function(given.clone().unbind())),
+    }
+}
+
+/// `Encoding.limit` for a function that counts.
+#[pyfunction]
+#[pyo3(signature = (function, text, most, *, tail=false))]
+pub(crate) fn limit_by(
+    function: Py<PyAny>,
+    text: &Bound<'_, PyAny>,
+    most: usize,
+    tail: bool,
+) -> PyResult<usize> {
+    limit_of(&Function(function), text, most, tail)
+}
+
+fn limit_of(counter: &dyn Count, text: &Bound<'_, PyAny>, most: usize, tail: bool) -> PyResult<usize> {
+    let py = text.py();
+    let text = Text::of(text, "limit()")?;
+    let bytes = text.bytes();
+    let at =
+        function::settled(|| {
+            enter::detached(py, || {
+                if tail { counter.limit_back(bytes, most) } else { counter.limit(bytes, most) }
+            })
+        })?;
+    if !text.is_str() {
+        return Ok(at);
+    }
+    let characters = |part: &[u8]| part.iter().filter(|b| !is_continuation(**b)).count();
+    // What is read twice is the shorter side: a limit takes the same time in a text of any length.
+    let all = text.characters()?;
+    Ok(if all == bytes.len() {
+        at
+    } else if tail {
+        all - characters(&bytes[at..])
+    } else {
+        characters(&bytes[..at])
+    })
 }
 
 fn in_slices(encoding: Engine, text: &str, stop: &Stop) -> Result<usize, Stopped> {

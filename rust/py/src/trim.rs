@@ -9,8 +9,7 @@ use pyo3::types::PyDict;
 use crate::redaction::Names;
 use crate::redactor::Redactor;
 use crate::text::{self, Text};
-use crate::tokens::Encoding;
-use crate::{enter, errors};
+use crate::{enter, errors, function, tokens};
 
 /// How text is to be trimmed; `ctxproto.tools.trim` has validated the arguments.
 #[pyclass(frozen, module = "ctxproto._core")]
@@ -22,11 +21,11 @@ pub(crate) struct Trimming {
 #[pymethods]
 impl Trimming {
     #[new]
-    #[pyo3(signature = (strategy, max_tokens, encoding, *, redactor=None, fields=vec![], patterns=vec![], hint=None))]
+    #[pyo3(signature = (strategy, max_tokens, counter, *, redactor=None, fields=vec![], patterns=vec![], hint=None))]
     fn py_new(
         strategy: &str,
         max_tokens: usize,
-        encoding: &Bound<'_, Encoding>,
+        counter: &Bound<'_, PyAny>,
         redactor: Option<&Bound<'_, Redactor>>,
         fields: Vec<String>,
         patterns: Vec<String>,
@@ -47,7 +46,7 @@ impl Trimming {
             "field_whitelist" => Strategy::FieldWhitelist(fields),
             _ => Strategy::Summary,
         };
-        let mut plan = Plan::new(strategy, max_tokens, Arc::new(encoding.get().0));
+        let mut plan = Plan::new(strategy, max_tokens, tokens::counter(counter));
         plan.patterns = patterns;
         plan.hint = hint;
         plan.redactor = redactor.map(|r| Arc::clone(&r.get().engine));
@@ -59,16 +58,17 @@ impl Trimming {
         let py = text.py();
         let text = Text::of(text, "trim()")?;
         let bytes = text.bytes();
-        let trimmed = enter::detached(py, || self.plan.trim(bytes))?.map_err(|e| told(&e))?;
+        let trimmed =
+            function::settled(|| enter::detached(py, || self.plan.trim(bytes))?.map_err(|e| told(&e)))?;
         let same = trimmed.text == bytes;
         let out = if same { text.unchanged(py) } else { text.rewritten(py, &trimmed.text)? };
         self.outcome(py, out, &trimmed)
     }
 
     /// The form for text that arrives in pieces.
-    fn stream(slf: &Bound<'_, Self>) -> PyResult<TrimStream> {
-        let engine = slf.get().plan.stream().map_err(|e| told(&e))?;
-        Ok(TrimStream { trimming: slf.clone().unbind(), state: Mutex::new((Some(engine), None)) })
+    fn stream(slf: &Bound<'_, Self>) -> TrimStream {
+        let engine = slf.get().plan.stream();
+        TrimStream { trimming: slf.clone().unbind(), state: Mutex::new((Some(engine), None)) }
     }
 }
 
@@ -114,7 +114,7 @@ impl TrimStream {
         }
         let engine = state.0.as_mut().ok_or_else(finished)?;
         let bytes = text.bytes();
-        Ok(enter::detached(py, || engine.push(bytes))? == Need::More)
+        Ok(function::settled(|| enter::detached(py, || engine.push(bytes)))? == Need::More)
     }
 
     /// The text has ended, or reading was `stopped` before its end: (text, loss, findings).
@@ -122,8 +122,10 @@ impl TrimStream {
     fn finish<'py>(&self, py: Python<'py>, stopped: bool) -> PyResult<Outcome<'py>> {
         let mut state = self.state.try_lock().map_err(|_| busy())?;
         let engine = state.0.take().ok_or_else(finished)?;
-        let trimmed = enter::detached(py, || if stopped { engine.stop() } else { engine.finish() })?
-            .map_err(|e| told(&e))?;
+        let trimmed = function::settled(|| {
+            enter::detached(py, || if stopped { engine.stop() } else { engine.finish() })?
+                .map_err(|e| told(&e))
+        })?;
         let out = text::output(py, &trimmed.text, state.1.unwrap_or(true))?;
         self.trimming.get().outcome(py, out, &trimmed)
     }

@@ -161,7 +161,11 @@ pub fn depends_on_place(text: &[u8], start: usize, end: usize) -> bool {
 
 /// Whether a value holds more than a number or a word does.
 fn goes_beyond(value: &[u8]) -> bool {
-    value.iter().any(|b| b"\"\\{}[]".contains(b)) || value.first().is_some_and(|b| b" \t\r\n,:".contains(b))
+    // All of the value without a way out, in numbers: that is what becomes vector instructions.
+    let holds = |any: u8, &b: &u8| {
+        any | u8::from(b == b'"') | u8::from((b | 0x20).wrapping_sub(b'{') < 3) & u8::from(b != b'|')
+    };
+    value.iter().fold(0, holds) != 0 || value.first().is_some_and(|b| b" \t\r\n,:".contains(b))
 }
 
 impl Default for JsonPath {
@@ -335,6 +339,15 @@ impl JsonPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_documents_are_made_of() {
+        for byte in 0..=u8::MAX {
+            let inside = b"\"\\{}[]".contains(&byte);
+            assert_eq!(goes_beyond(&[b'x', byte, b'y']), inside);
+            assert_eq!(goes_beyond(&[byte, b'y']), inside || b" \t\r\n,:".contains(&byte));
+        }
+    }
 
     fn at(text: &str) -> Option<String> {
         let here = text.find('@').expect("marked");

@@ -16,8 +16,6 @@ pub enum TrimError {
     Pattern(String),
     /// A path of a whitelist is none.
     Path(String),
-    /// The strategy must see the whole text, so it has no form for text that arrives in pieces.
-    NeedsWhole(&'static str),
 }
 
 impl fmt::Display for TrimError {
@@ -28,10 +26,6 @@ impl fmt::Display for TrimError {
                 "a budget of {budget} tokens is too small: the marker alone that says what was left out takes {needed}"
             ),
             Self::Pattern(why) | Self::Path(why) => f.write_str(why),
-            Self::NeedsWhole(strategy) => write!(
-                f,
-                "the strategy {strategy:?} needs the whole text; first_n, last_n, head_tail and lines take pieces"
-            ),
         }
     }
 }

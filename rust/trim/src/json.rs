@@ -1,11 +1,14 @@
 //! A skeleton of JSON that is JSON: keys and shape stay, long strings and arrays are sampled, what is odd comes first.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 use crate::error::TrimError;
 use crate::fit::{Draft, Made, Place};
 use crate::lines::Patterns;
+use crate::log::{Log, Part};
 use crate::loss::{Units, lines_in, mark};
 use crate::nested;
 use crate::piece::Piece;
@@ -103,6 +106,8 @@ pub(crate) struct Document<'p> {
     patterns: &'p Patterns,
     /// What alone is to be written, if not all.
     pub(crate) wanted: Option<Vec<bool>>,
+    /// The strings that are logs, by where they start: read once, however many drafts are made.
+    logs: RefCell<HashMap<usize, Option<Rc<Log>>>>,
 }
 
 /// Trims JSON; `None` if it is none.
@@ -122,7 +127,7 @@ impl<'p> Document<'p> {
         if !patterns.is_empty() {
             ask(&mut ranks, &piece.text, &tree, patterns);
         }
-        Some(Self { piece, tree, ranks, patterns, wanted: None })
+        Some(Self { piece, tree, ranks, patterns, wanted: None, logs: RefCell::default() })
     }
 
     pub(crate) fn tree(&self) -> &Tree {
@@ -379,12 +384,30 @@ impl<'p> Document<'p> {
             w.keep(inner.end..span.end);
             return;
         }
+        let parts = self.log(&inner).map_or_else(Vec::new, |log| log.parts(detail.text));
+        if !parts.is_empty() {
+            w.keep(span.start..inner.start);
+            for part in parts {
+                match part {
+                    Part::Mark(mark) => w.put(mark.as_bytes()),
+                    Part::Line(line) => w.keep(inner.start + line.start..inner.start + line.end),
+                }
+            }
+            w.keep(inner.end..span.end);
+            return;
+        }
         let tail = detail.text / 3;
         let head = self.piece.cut_before(inner.start + detail.text - tail).max(inner.start);
         let tail = self.piece.cut_after(inner.end - tail).min(inner.end);
         w.keep(span.start..head);
         w.put(mark(0, tail.saturating_sub(head)).as_bytes());
         w.keep(tail..span.end);
+    }
+
+    fn log(&self, inner: &Range<usize>) -> Option<Rc<Log>> {
+        let may_cut = |at| self.piece.may_cut(inner.start + at);
+        let read = || Log::read(&self.piece.text[inner.clone()], self.patterns, may_cut).map(Rc::new);
+        self.logs.borrow_mut().entry(inner.start).or_insert_with(read).clone()
     }
 }
 

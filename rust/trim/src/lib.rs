@@ -40,6 +40,7 @@ mod fields;
 mod fit;
 mod json;
 mod lines;
+mod log;
 mod loss;
 mod nested;
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::error::TrimError;
 use crate::fit::Draft;
 use crate::loss::mark;
 use crate::piece::Piece;
-use crate::sieve::{Line, Sorted};
+use crate::sieve::{Line, Sieve, Sorted};
 use crate::signs::{self, Tier};
 
 /// What a caller wants kept: regular expressions, each tried on every line.
@@ -70,6 +70,24 @@ pub(crate) fn line<'p>(piece: &'p Piece<'_>, range: Range<usize>, row: usize, li
     let (head, tail) = (range.start + LONG / 2, range.end - LONG / 2);
     let head = piece.slice(range.start..piece.cut_before(head));
     Line { row, lines, head, tail: Some(Box::new(piece.slice(piece.cut_after(tail)..range.end))), kind: 0 }
+}
+
+/// The lines of a text by what they matter, of each tier as many as `most` tokens can show.
+pub(crate) fn sorted<'p>(piece: &'p Piece<'_>, patterns: &Patterns, most: usize) -> Sorted<'p> {
+    let mut sieve = Sieve::new(most);
+    // Signs are looked for in all lines at once, which is faster than in one after another.
+    let mut signs = vec![];
+    signs::best(&piece.text, |at, tier| signs.push((at, tier)));
+    let mut signs = signs.into_iter().peekable();
+    each(piece, |range, line| {
+        let mut found = None;
+        while let Some((_, tier)) = signs.next_if(|&(at, _)| at < range.end) {
+            found = Some(found.map_or(tier, |s: Tier| s.min(tier)));
+        }
+        let found = sign(patterns, &line, found);
+        sieve.put(line, found);
+    });
+    sieve.finish()
 }
 
 /// How a long line is shortened, if it is.

@@ -29,7 +29,7 @@ pub(crate) fn shorten(
 
 /// Takes one level of escapes off; also where each byte comes from. What is written as a number and is no ASCII stays
 /// so: it stands in a string within, where it means the same.
-fn open(inside: &[u8]) -> Option<(Vec<u8>, Vec<usize>)> {
+pub(crate) fn open(inside: &[u8]) -> Option<(Vec<u8>, Vec<usize>)> {
     let mut text = Vec::with_capacity(inside.len());
     let mut from = Vec::with_capacity(inside.len() + 1);
     let mut at = 0;

@@ -97,11 +97,11 @@ proptest! {
         parts in prop::collection::vec(fragment(), 0..60), budget in 30usize..200, redact in any::<bool>(), step in 1usize..200
     ) {
         let text = parts.concat().into_bytes();
-        for strategy in [Trim::FirstN, Trim::LastN, Trim::HeadTail, Trim::Lines] {
+        for strategy in [Trim::FirstN, Trim::LastN, Trim::HeadTail, Trim::Lines, Trim::Auto, Trim::Summary] {
             let plan = plan(strategy, budget, redact);
             let want = plan.trim(&text);
             for step in [step, text.len().max(1)] {
-                let mut trimmer = plan.stream().expect("takes pieces");
+                let mut trimmer = plan.stream();
                 let mut enough = false;
                 for piece in text.chunks(step) {
                     let need = trimmer.push(piece);
@@ -118,7 +118,7 @@ proptest! {
     fn enough_is_enough(parts in prop::collection::vec(fragment(), 40..80), budget in 40usize..80) {
         let text = parts.concat().into_bytes();
         let plan = plan(Trim::FirstN, budget, true);
-        let mut trimmer = plan.stream().expect("takes pieces");
+        let mut trimmer = plan.stream();
         let read = text.chunks(100).take_while(|piece| trimmer.push(piece) == Need::More).count();
         let body = |text: &[u8]| {
             let from = text.iter().position(|&b| b == b'\n').map_or(0, |i| i + 1);
@@ -143,7 +143,7 @@ fn every_split_is_the_whole() {
         let plan = plan(strategy, 60, true);
         let want = plan.trim(text.as_bytes());
         for cut in 0..=text.len() {
-            let mut trimmer = plan.stream().expect("takes pieces");
+            let mut trimmer = plan.stream();
             trimmer.push(&text.as_bytes()[..cut]);
             trimmer.push(&text.as_bytes()[cut..]);
             assert_eq!(trimmer.finish(), want, "{} at {cut}", plan.strategy.name());

@@ -112,7 +112,7 @@ impl<'t> Piece<'t> {
     }
 
     /// Whether a cut at `at` leaves characters, escapes and placeholders whole.
-    fn may_cut(&self, at: usize) -> bool {
+    pub(crate) fn may_cut(&self, at: usize) -> bool {
         let text = &self.text;
         if at == 0 || at == text.len() {
             return true;

@@ -13,12 +13,10 @@ use crate::fit::{Draft, Fit, Made};
 use crate::lines::{self, Patterns};
 use crate::loss::{Loss, Size};
 use crate::piece::{Piece, Swap};
-use crate::sieve::Sieve;
-use crate::signs::Tier;
 use crate::strategy::Strategy;
 use crate::stream::Trimmer;
 use crate::view::{Look, View, Windows};
-use crate::{diff, fields, json, signs, summary, table};
+use crate::{diff, fields, json, summary, table};
 
 /// How text is to be trimmed. Immutable, shared by threads.
 #[derive(Clone)]
@@ -52,6 +50,12 @@ pub struct Trimmed<'t> {
     pub loss: Loss,
     /// The values that were replaced in what was kept.
     pub replaced: Vec<Replaced>,
+}
+
+impl Trimmed<'_> {
+    pub(crate) fn into_owned(self) -> Trimmed<'static> {
+        Trimmed { text: Cow::Owned(self.text.into_owned()), loss: self.loss, replaced: self.replaced }
+    }
 }
 
 /// A value that a placeholder stands for: where it stood, never what it was.
@@ -97,7 +101,7 @@ impl Plan {
     }
 
     /// The form for text that arrives in pieces.
-    pub fn stream(&self) -> Result<Trimmer, TrimError> {
+    pub fn stream(&self) -> Trimmer {
         Trimmer::new(self.clone())
     }
 
@@ -288,20 +292,7 @@ impl Source<'_> {
     }
 
     fn lines(&self) -> Result<Made, TrimError> {
-        let mut sieve = Sieve::new(self.plan.budget);
-        // Signs are looked for in all lines at once, which is faster than in one after another.
-        let mut signs = vec![];
-        signs::best(&self.piece().text, |at, tier| signs.push((at, tier)));
-        let mut signs = signs.into_iter().peekable();
-        lines::each(self.piece(), |range, line| {
-            let mut sign = None;
-            while let Some((_, tier)) = signs.next_if(|&(at, _)| at < range.end) {
-                sign = Some(sign.map_or(tier, |s: Tier| s.min(tier)));
-            }
-            let sign = lines::sign(&self.plan.patterns, &line, sign);
-            sieve.put(line, sign);
-        });
-        let sorted = sieve.finish();
+        let sorted = lines::sorted(self.piece(), &self.plan.patterns, self.plan.budget);
         self.fit("lines").run(lines::drafts(&sorted, self.size.lines, &*self.plan.counter, &lines::PLAIN))
     }
 

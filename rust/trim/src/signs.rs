@@ -379,18 +379,28 @@ fn text(mut key: u64, line: &[u8], range: Range<usize>) -> u64 {
     if rest > 0 { mix(key, eight(line, at) & ((1 << (rest * 8)) - 1) | (rest as u64) << 56) } else { key }
 }
 
-/// Which of the 64 bytes from `base` on are digits, and which digits or letters.
+/// Which of the 64 bytes from `base` on are digits, and which digits or letters of ASCII.
 fn masks(line: &[u8], base: usize) -> (u64, u64) {
-    let (mut numbers, mut words) = (0, 0);
-    for i in 0..(line.len() - base).div_ceil(8).min(8) {
-        let word = eight(line, base + i * 8);
-        let digits = digits(word);
-        // One bit a byte: the upper ones, moved together.
-        let bits = |upper: u64| (upper >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        numbers |= bits(digits) << (i * 8);
-        words |= bits(digits | letters(word)) << (i * 8);
+    let mut padded = [0; 64];
+    let block: &[u8; 64] = line[base..].first_chunk().unwrap_or_else(|| {
+        padded[..line.len() - base].copy_from_slice(&line[base..]);
+        &padded
+    });
+    // This loop becomes vector instructions.
+    let (mut digits, mut words) = ([0; 64], [0; 64]);
+    for ((byte, digit), word) in block.iter().zip(&mut digits).zip(&mut words) {
+        *digit = u8::from(byte.wrapping_sub(b'0') < 10);
+        *word = *digit | u8::from((byte | 0x20).wrapping_sub(b'a') < 26);
     }
-    (numbers, words)
+    (bits(&digits), bits(&words))
+}
+
+/// A bit of each byte, which is 0 or 1.
+fn bits(bytes: &[u8; 64]) -> u64 {
+    bytes.as_chunks::<8>().0.iter().enumerate().fold(0, |all, (i, &eight)| {
+        let moved = u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        all | moved << (i * 8)
+    })
 }
 
 /// What a line is without each of its words: lines that differ in one word only have one of these in common. Numbers
@@ -401,11 +411,14 @@ pub(crate) fn without_each(line: &[u8]) -> impl Iterator<Item = u64> {
     let mut all = 0u64;
     let mut n = 0;
     for (place, word) in line.split(|&b| b == b' ').filter(|word| !word.is_empty()).enumerate() {
+        // Most words are short and no numbers: their kind is what they are.
+        let numbered = word.iter().any(u8::is_ascii_digit);
+        let kind = if numbered { kind(word) } else { text(0, word, 0..word.len()) };
         // By its place, so that the sum knows the order.
-        let key = mix(kind(word), place as u64);
+        let key = mix(kind, place as u64);
         all = all.wrapping_add(key);
         // Numbers do not make a kind, so leaving one out makes no other.
-        if n < WORDS && !word.iter().any(u8::is_ascii_digit) {
+        if n < WORDS && !numbered {
             words[n] = (key, place as u64);
             n += 1;
         }
@@ -423,24 +436,6 @@ fn eight(line: &[u8], at: usize) -> u64 {
         return u64::from_le_bytes(bytes).checked_shr(gone as u32 * 8).unwrap_or(0);
     }
     line.get(at..).unwrap_or(&[]).iter().rev().fold(0, |word, &b| word << 8 | u64::from(b))
-}
-
-const EACH: u64 = 0x0101_0101_0101_0101;
-const UPPER: u64 = EACH * 0x80;
-
-/// Which of eight bytes are digits, in their upper bits.
-fn digits(word: u64) -> u64 {
-    let apart = word ^ (EACH * 0x30);
-    // The upper bit of a byte stays clear where what is left is less than ten.
-    !(((apart & !UPPER) + EACH * 0x76) | apart) & UPPER
-}
-
-/// Which of eight bytes are letters of ASCII, in their upper bits.
-fn letters(word: u64) -> u64 {
-    // Those of either case are 1 to 26.
-    let apart = (word | (EACH * 0x20)) ^ (EACH * 0x60);
-    let low = apart & !UPPER;
-    !((low + EACH * (0x80 - 27)) | apart) & (low + EACH * 0x7F) & UPPER
 }
 
 #[cfg(test)]
@@ -507,9 +502,13 @@ mod tests {
             }
         }
         for b in 0..=u8::MAX {
-            let word = u64::from_le_bytes([b; 8]);
-            assert_eq!(digits(word), if b.is_ascii_digit() { UPPER } else { 0 }, "{b}");
-            assert_eq!(letters(word), if b.is_ascii_alphabetic() { UPPER } else { 0 }, "{b}");
+            for (at, length) in [(0, 1), (7, 64), (63, 64), (70, 90), (127, 200)] {
+                let mut line = vec![b'-'; length];
+                line[at] = b;
+                let bit = |is: bool| u64::from(is) << (at % 64);
+                let want = (bit(b.is_ascii_digit()), bit(b.is_ascii_alphanumeric()));
+                assert_eq!(masks(&line, at / 64 * 64), want, "{b}");
+            }
         }
     }
 

@@ -25,10 +25,92 @@ pub enum Need {
     Enough,
 }
 
-/// Trims text that arrives in pieces. The result is that of the whole text, unless the whole fits only because it has
-/// more than 64 bytes a token, or a line is longer than 64 KiB.
+/// What strategies that must see the whole text hold of it; a longer one is trimmed by lines.
+const HELD_MAX: usize = 64 << 20;
+
+/// Trims text that arrives in pieces. The result is that of the whole text, unless that is longer than 64 MiB and its
+/// strategy must see all of it, or it fits only because it has more than 64 bytes a token, or a line is longer than 64 KiB.
 #[derive(Debug)]
 pub struct Trimmer {
+    plan: Plan,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// All that has come, for strategies that must see it.
+    Held(Vec<u8>),
+    Passing(Box<Passing>),
+}
+
+impl Trimmer {
+    pub(crate) fn new(plan: Plan) -> Self {
+        let state = if passes(&plan.strategy) {
+            State::Passing(Passing::new(plan.clone()).into())
+        } else {
+            State::Held(vec![])
+        };
+        Self { plan, state }
+    }
+
+    /// Takes the next piece.
+    pub fn push(&mut self, piece: &[u8]) -> Need {
+        match &mut self.state {
+            State::Passing(passing) => passing.push(piece),
+            State::Held(held) if held.len() + piece.len() <= HELD_MAX => {
+                held.extend_from_slice(piece);
+                Need::More
+            }
+            State::Held(held) => {
+                let mut passing = by_lines(&self.plan, held);
+                let need = passing.push(piece);
+                self.state = State::Passing(passing.into());
+                need
+            }
+        }
+    }
+
+    /// The source has ended.
+    pub fn finish(self) -> Result<Trimmed<'static>, TrimError> {
+        match self.state {
+            State::Held(held) => self.plan.trim(&held).map(Trimmed::into_owned),
+            State::Passing(passing) => passing.finish().map(|trimmed| told(&self.plan, trimmed)),
+        }
+    }
+
+    /// Reading stopped before the end of the source: what is told of its size is what was read. What might still have
+    /// become part of a secret is left out.
+    pub fn stop(self) -> Result<Trimmed<'static>, TrimError> {
+        let passing = match self.state {
+            State::Held(held) => by_lines(&self.plan, &held),
+            State::Passing(passing) => *passing,
+        };
+        passing.end(false).map(|trimmed| told(&self.plan, trimmed))
+    }
+}
+
+/// Whether a strategy sees the text go by.
+fn passes(strategy: &Strategy) -> bool {
+    matches!(strategy, Strategy::FirstN | Strategy::LastN | Strategy::HeadTail | Strategy::Lines)
+}
+
+fn by_lines(plan: &Plan, held: &[u8]) -> Passing {
+    let mut passing = Passing::new(Plan { strategy: Strategy::Lines, ..plan.clone() });
+    passing.push(held);
+    passing
+}
+
+/// Says why it is not the strategy that was asked for.
+fn told<'t>(plan: &Plan, mut trimmed: Trimmed<'t>) -> Trimmed<'t> {
+    if !passes(&plan.strategy) && trimmed.loss.strategy != "whole" {
+        trimmed.loss.instead = Some("the source did not come as a whole of up to 64 MiB");
+    }
+    trimmed
+}
+
+/// Text that goes by.
+#[derive(Debug)]
+struct Passing {
     plan: Plan,
     source: Source,
     /// The first of the text and the last of it, each as much as could be kept.
@@ -41,16 +123,13 @@ pub struct Trimmer {
     lines: Option<Lines>,
 }
 
-impl Trimmer {
-    pub(crate) fn new(plan: Plan) -> Result<Self, TrimError> {
-        let lines = match &plan.strategy {
-            Strategy::FirstN | Strategy::LastN | Strategy::HeadTail => None,
-            Strategy::Lines => Some(Lines::new(plan.patterns.clone(), plan.budget)),
-            other => return Err(TrimError::NeedsWhole(other.name())),
-        };
+impl Passing {
+    fn new(plan: Plan) -> Self {
+        let by_lines = matches!(plan.strategy, Strategy::Lines);
+        let lines = by_lines.then(|| Lines::new(plan.patterns.clone(), plan.budget));
         let stream = plan.redactor.as_ref().map(|redactor| redactor.stream(Format::Auto));
         let most = plan.first_look().max(plan.budget.saturating_mul(BYTES));
-        Ok(Self {
+        Self {
             source: Source { stream, ..Source::default() },
             head: empty(0),
             tail: empty(0),
@@ -59,11 +138,10 @@ impl Trimmer {
             want: plan.first_look(),
             lines,
             plan,
-        })
+        }
     }
 
-    /// Takes the next piece.
-    pub fn push(&mut self, piece: &[u8]) -> Need {
+    fn push(&mut self, piece: &[u8]) -> Need {
         self.source.push(piece);
         self.take();
         if self.enough { Need::Enough } else { Need::More }
@@ -91,17 +169,10 @@ impl Trimmer {
         }
     }
 
-    /// The source has ended.
-    pub fn finish(mut self) -> Result<Trimmed<'static>, TrimError> {
+    fn finish(mut self) -> Result<Trimmed<'static>, TrimError> {
         self.source.finish();
         self.take();
         self.end(true)
-    }
-
-    /// Reading stopped before the end of the source: what is told of its size is what was read. What might still have
-    /// become part of a secret is left out.
-    pub fn stop(self) -> Result<Trimmed<'static>, TrimError> {
-        self.end(false)
     }
 
     fn end(self, complete: bool) -> Result<Trimmed<'static>, TrimError> {

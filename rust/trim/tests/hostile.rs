@@ -85,15 +85,23 @@ fn time_grows_as_the_text() {
 #[test]
 fn a_long_stream() {
     let piece = b"2024-01-02 10:00:00 INFO a line of a log that goes on and on\n".repeat(1000);
-    for strategy in [Trim::LastN, Trim::HeadTail, Trim::Lines] {
-        let mut stream = plan(strategy, 300, Arc::new(Fours), false).stream().unwrap();
-        for _ in 0..200 {
+    let read = |strategy, pieces: usize| {
+        let mut stream = plan(strategy, 300, Arc::new(Fours), false).stream();
+        for _ in 0..pieces {
             stream.push(&piece);
         }
         stream.push(b"exit code 9\n");
         let trimmed = stream.finish().unwrap();
         assert!(trimmed.text.ends_with(b"exit code 9\n"));
-        assert_eq!(trimmed.loss.source.lines, 200_001);
+        assert_eq!(trimmed.loss.source.lines, pieces * 1000 + 1);
         assert!(trimmed.loss.tokens <= 300);
+        trimmed
+    };
+    for strategy in [Trim::LastN, Trim::HeadTail, Trim::Lines] {
+        read(strategy, 200);
     }
+    // What would see all of it does not hold all of it.
+    let trimmed = read(Trim::Auto, 1200);
+    assert!(trimmed.loss.instead.is_some_and(|why| why.contains("64 MiB")), "{:?}", trimmed.loss);
+    assert_eq!(trimmed.text, read(Trim::Lines, 1200).text);
 }

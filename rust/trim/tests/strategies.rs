@@ -126,6 +126,29 @@ fn json_keeps_its_shape() {
     assert!(inner["b"].as_str().unwrap().contains(" bytes cut]"), "{kept}");
 }
 
+/// `text` as a string of JSON, with its quotes.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}
+
+#[test]
+fn a_log_in_json_is_sieved() {
+    let answer = format!("{{\"stdout\": {}, \"took_ms\": 12}}", quoted(&log(1000)));
+    for text in [answer.clone(), format!("{{\"content\": {}}}", quoted(&answer))] {
+        let (kept, loss) = run(Trim::Json, 250, &text);
+        for line in
+            ["ERROR disk full", "KeyError: 'user'", "with needle", "all done", "exit code 3", "took_ms"]
+        {
+            assert!(kept.contains(line), "{line} in\n{kept}");
+        }
+        assert!(kept.contains(" lines cut]") && loss.tokens <= 250 && kept.len() > 700, "{kept}");
+    }
+    // Lines that are too long for their room: its ends, as of any text.
+    let long = format!("{{\"out\": {}}}", quoted(&format!("{}\n", "abc ".repeat(500)).repeat(6)));
+    let (kept, _) = run(Trim::Json, 60, &long);
+    assert!(kept.contains(" bytes cut]") && kept.ends_with("abc \\n\"}"), "{kept}");
+}
+
 #[test]
 fn json_lines_stay_json_lines() {
     let text: String = (0..200)
@@ -240,12 +263,7 @@ fn hints_and_errors() {
     plan.budget = 4;
     let error = plan.trim(text.as_bytes()).unwrap_err();
     assert!(matches!(error, TrimError::TooSmall { budget: 4, needed } if needed > 4), "{error}");
-    assert!(plan_for(Trim::Json).stream().is_err_and(|e| e.to_string().contains("json")));
     assert!(Patterns::new(["("]).is_err());
-}
-
-fn plan_for(strategy: Trim) -> ctxproto_trim::Plan {
-    plan(strategy, 100, Arc::new(Fours), false)
 }
 
 #[test]

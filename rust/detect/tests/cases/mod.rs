@@ -1,7 +1,8 @@
 //! Texts with a value to find, and texts to leave alone, by the notation that they are written in.
 //!
-//! `{p}` stands for a password, `{s}` for one with signs, `{t}` for a token and `{w}` for a phrase of words: they are drawn when a test runs,
-//! so that this directory holds no secret.
+//! `{p}` stands for a password, `{s}` for one with signs, `{d}` for a long one of signs as much as of letters, `{h}` for
+//! the digits of a hash, `{t}` for a token and `{w}` for a phrase of words: they are drawn when a test runs, so that this
+//! directory holds no secret.
 
 #![allow(dead_code)] // each test uses its part
 
@@ -74,6 +75,11 @@ impl Random {
         a[..5].to_string() + &sign + &b[3..]
     }
 
+    /// As frameworks draw their keys.
+    fn drawn(&mut self) -> String {
+        self.text(50, "abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)")
+    }
+
     fn token(&mut self) -> String {
         let token = self.text(28, "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789");
         format!("a7{token}Q9")
@@ -92,11 +98,14 @@ pub(crate) fn draw(template: &str, seed: u64) -> Case {
     let mut random = Random(seed);
     let (mut text, mut values) = (String::new(), vec![]);
     let mut rest = template;
-    while let Some(at) = ["{p}", "{s}", "{t}", "{w}"].iter().filter_map(|m| rest.find(m)).min() {
+    while let Some(at) = ["{p}", "{s}", "{d}", "{h}", "{t}", "{w}"].iter().filter_map(|m| rest.find(m)).min()
+    {
         text.push_str(&rest[..at]);
         let value = match &rest[at..at + 3] {
             "{p}" => random.password(),
             "{s}" => random.signs(),
+            "{d}" => random.drawn(),
+            "{h}" => random.text(40, "0123456789ABCDEF"),
             "{t}" => random.token(),
             _ => random.phrase(),
         };
