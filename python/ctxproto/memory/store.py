@@ -397,16 +397,25 @@ class MemoryStore:
             self._core.purge(all=False)
         return deleted
 
-    def forget(self, namespace: AnyScope) -> int:
+    def forget(self, namespace: AnyScope, *, thorough: bool = True) -> int:
         """Deletes all memories of a scope for good, past and expired ones too; how many there were.
 
         When it returns, nothing of them is in the store's files: neither in an index nor in a free page or the log.
-        The file is written anew for that. Raises `StoreError` when another process reads for longer than `wait`: the
-        memories are deleted then, but their bytes are not gone; forget again.
+        The file is written anew for that, while others wait to write: seconds for a million memories. Raises
+        `StoreError` when another process reads for longer than `wait`: the memories are deleted then, but their bytes
+        are not gone; forget again.
+
+        Args:
+            namespace: Whose memories.
+            thorough: False leaves the file as it is, for sessions that end often: the memories are overwritten where
+                they stood and gone from the log, but parts of pages that were split may hold copies until somebody
+                forgets thoroughly.
         """
         scope = Scope.of(namespace)
+        if type(thorough) is not bool:
+            raise ConfigTypeError(f"thorough is a bool, not {shown(thorough)}")
         forgotten = self._core.forget(scope.key, scope.below)
-        self._core.purge(all=True)
+        self._core.purge(all=thorough)
         return forgotten
 
     def sweep(self) -> int:
