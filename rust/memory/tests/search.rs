@@ -118,12 +118,13 @@ fn step() -> impl Strategy<Value = Step> {
 /// The same store, opened more than once: what one writes the others find.
 struct Opened(Vec<Store>, Option<PathBuf>);
 
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
 impl Opened {
     fn new(number: usize) -> Self {
         if number == 1 {
             return Self(vec![Store::open(None).expect("a store")], None);
         }
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number_here = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("ctxproto-search-{}-{number_here}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
@@ -256,7 +257,7 @@ fn the_latest_of_equal_ones() {
     let found = store.search(&scope("a"), &Query::words("tea"), &filter).expect("hits");
     assert_eq!(found.iter().map(|hit| &*hit.record.id).collect::<Vec<_>>(), ["99", "98", "97"]);
 }
-const DIMS: usize = 70;
+const DIMS: usize = 130;
 
 fn vector(seed: u64) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -276,7 +277,7 @@ fn of(numbers: &[f32]) -> Vectors<'_> {
     Vectors { model: "m", dims: DIMS, numbers }
 }
 
-fn near<'q>(numbers: &'q [f32]) -> Query<'q> {
+fn near(numbers: &[f32]) -> Query<'_> {
     Query { vector: Some(of(numbers)), raw: true, ..Query::words("nobody") }
 }
 
@@ -333,6 +334,33 @@ fn the_closest_of_those_that_are_there() {
     }
 }
 
+/// Vectors whose signs say nothing: hardly any number that is not 0, or no negative one.
+#[test]
+fn the_closest_of_those_without_signs() {
+    let sparse = |at: u64| {
+        let mut numbers = vec![0.0; DIMS];
+        (0..6)
+            .for_each(|bit| numbers[((at * 7 + bit * bit * 11) % DIMS as u64) as usize] += 1.0 + bit as f32);
+        numbers
+    };
+    let positive = |at: u64| vector(at).into_iter().map(|number| number + 0.6).collect::<Vec<f32>>();
+    for make in [&sparse as &dyn Fn(u64) -> Vec<f32>, &positive] {
+        let (store, a) = (embedded(), scope("a"));
+        let new: Vec<Record> = (0..2_000).map(|at| record(format!("{at}"), "a", "text")).collect();
+        let numbers: Vec<Vec<f32>> = (0..2_000).map(make).collect();
+        store.insert_embedded(&new, &of(&numbers.concat())).expect("a write");
+        for at in [3, 700, 1_999] {
+            let hits = store.search(&a, &near(&numbers[at]), &Filter { limit: Some(5), ..Filter::default() });
+            let hits = hits.expect("hits");
+            let mut all: Vec<f64> = numbers.iter().map(|other| cosine(&numbers[at], other)).collect();
+            all.sort_by(|a, b| b.total_cmp(a));
+            for (hit, best) in hits.iter().zip(all) {
+                assert!((hit.cosine.expect("it has one") - best).abs() < 1e-5);
+            }
+        }
+    }
+}
+
 /// A memory without a vector is found by its words; changed, it has none any more until it gets a new one.
 #[test]
 fn vectors_are_of_the_text_that_is_there() {
@@ -374,7 +402,7 @@ fn another_model_is_refused_until_it_takes_over() {
     for other in &others {
         assert_eq!(store.insert_embedded(&new, other), refused);
         let query = Query { vector: Some(*other), ..Query::words("tea") };
-        assert_eq!(store.search(&a, &query, &Filter::default()).map(drop), refused.clone().map(|()| ()));
+        assert_eq!(store.search(&a, &query, &Filter::default()).map(drop), refused.clone());
     }
     assert_eq!(store.list(&a, &Filter::default()), Ok(vec![]));
     for bad in [vec![0.0; DIMS], vec![f32::NAN; DIMS], vec![f32::INFINITY; DIMS]] {
