@@ -12,13 +12,16 @@ the ten closest. `--million` adds a million vectors.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import itertools
 import json
 import os
 import random
 import re
+import resource
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -55,6 +58,20 @@ class Known:
         """The vectors of known texts."""
         return np.stack([self._made[text] for text in texts])
 
+
+ROW = {
+    "kind": "decision",
+    "purpose": "",
+    "importance": 0.5,
+    "provenance": "agent",
+    "created": 1,
+    "valid_from": 1,
+    "valid_to": None,
+    "supersedes": None,
+    "superseded_by": None,
+    "expires": None,
+    "metadata": "{}",
+}
 
 # --- How well.
 
@@ -197,7 +214,8 @@ def filled(count: int) -> tuple[MemoryStore, list[str], Array, Array]:
     contents = [f"{text} n{at}" for at, text in enumerate(texts(count, 24, draw))]
     queries = [f"{text} q{at}" for at, text in enumerate(texts(QUERIES, 5, draw))]
     known = Known(dict(zip([*contents, *queries], [*vectors, *asked], strict=True)))
-    store = MemoryStore(":memory:", embedder=known)
+    graph_from = 1 << 40 if importlib.util.find_spec("hnswlib") else None
+    store = MemoryStore(":memory:", embedder=known, graph_from=graph_from)
     store._core.set_model("known", (100, QUERIES), np.concatenate([vectors[:100], asked]))
     for content in contents:
         store.save("user_42:session_1", content)
@@ -271,6 +289,36 @@ def whole(store: MemoryStore, queries: list[str], at: int) -> Any:
     return store.search(queries[at], "user_42:", limit=K)
 
 
+def by_words(store: MemoryStore, queries: list[str], at: int) -> Any:
+    """Words alone, the ten best."""
+    return store.search(queries[at], "user_42:", limit=K)
+
+
+def by_bm25s(contents: list[str], queries: list[str]) -> Callable[[int], Any] | None:
+    """The same by bm25s, when it is installed."""
+    try:
+        import bm25s  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError:
+        return None
+    engine = bm25s.BM25()
+    tokens = bm25s.tokenize(contents, stopwords=None, show_progress=False)
+    engine.index(tokens, show_progress=False)
+
+    def retrieve(at: int) -> Any:
+        asked = bm25s.tokenize([queries[at]], stopwords=None, show_progress=False, return_ids=False)
+        return engine.retrieve(asked, k=K, show_progress=False, n_threads=1)
+
+    return retrieve
+
+
+def proposed(store: MemoryStore, asked: Array, at: int) -> list[tuple[int, float]]:
+    """The same by the graph."""
+    assert store._graphs is not None
+    now, query = store._maker.now(), asked[at : at + 1]
+    near = store._graphs.near(store._core, b"user_42\0", query, K)
+    return list(store._core.nearest(b"user_42\0", True, ("known", query), near, now, now, None, K))
+
+
 def closest(store: MemoryStore, asked: Array, at: int) -> list[tuple[int, float]]:
     """What the peers give: the numbers of the ten closest."""
     now = store._maker.now()
@@ -280,7 +328,7 @@ def closest(store: MemoryStore, asked: Array, at: int) -> list[tuple[int, float]
 def speed(sizes: Sequence[int]) -> None:
     """The whole search, and the search by vectors beside its peers."""
     peers: list[str] = []
-    searches, rows = [], []
+    searches, words, rows = [], [], []
     for count in sizes:
         store, queries, vectors, asked = filled(count)
         p50, p95 = median_ms(functools.partial(whole, store, queries))
@@ -293,6 +341,17 @@ def speed(sizes: Sequence[int]) -> None:
         p50, _ = median_ms(functools.partial(closest, store, asked))
         own = [{number - 1 for number, _ in closest(store, asked, at)} for at in range(QUERIES)]
         cells = {"ctxproto": (p50, share(own))}
+        if store._graphs is not None:
+            store.build_graph("user_42")
+            p50, _ = median_ms(functools.partial(proposed, store, asked))
+            own = [{number - 1 for number, _ in proposed(store, asked, at)} for at in range(QUERIES)]
+            cells["ctxproto, graph"] = (p50, share(own))
+        store._embedding = None
+        p50, _ = median_ms(functools.partial(by_words, store, queries))
+        other = by_bm25s([record.content for record in store.list("user_42:")], queries)
+        words.append(
+            f"| {count:,} | {p50:.2f} | {'absent' if other is None else f'{median_ms(other)[0]:.2f}'} |"
+        )
         del store
         for name, search in engines(vectors).items():
             p50, _ = median_ms(functools.partial(call, search, asked))
@@ -303,9 +362,57 @@ def speed(sizes: Sequence[int]) -> None:
         print(searches[-1], rows[-1], file=sys.stderr, flush=True)
     print("| search (words, vectors, fusion, MMR), ms | p50 | p95 |\n| --- | ---: | ---: |")
     print("\n".join(searches))
+    print("\n| words alone, the ten best, ms | ctxproto | bm25s |\n| --- | ---: | ---: |")
+    print("\n".join(words))
     print("\n| the ten closest vectors, ms (recall) | " + " | ".join(peers) + " |")
     print("| --- |" + " ---: |" * len(peers))
     print("\n".join(rows), flush=True)
+
+
+def tenants(count: int = 20_000, each: int = 50) -> None:
+    """A million memories of 20,000 users in one file: each one's first search, its next; memory."""
+    draw = random.Random(3)
+    contents, queries = texts(2_000, 24, draw), texts(QUERIES, 5, draw)
+    vectors, asked = clustered(2_000)
+    known = Known(dict(zip([*contents, *queries], [*vectors, *asked], strict=True)))
+    with tempfile.TemporaryDirectory() as folder:
+        store = MemoryStore(Path(folder) / "m.db", embedder=known)
+        store._core.set_model("known", (100, QUERIES), np.concatenate([vectors[:100], asked]))
+        for first in range(0, count, 400):
+            which = [
+                (user, draw.randrange(len(contents)))
+                for user in range(first, first + 400)
+                for _ in range(each)
+            ]
+            rows = [
+                {
+                    **ROW,
+                    "id": f"{at}-{first}",
+                    "namespace": f"user_{user}\0".encode(),
+                    "content": contents[text],
+                }
+                for at, (user, text) in enumerate(which)
+            ]
+            store._core.insert(rows, ("known", vectors[[text for _, text in which]]))
+        first_ms: list[float] = []
+        next_ms: list[float] = []
+        for user in range(count):
+            for taken in (first_ms, next_ms):
+                start = time.perf_counter()
+                store.search(queries[user % QUERIES], f"user_{user}:", limit=K)
+                taken.append((time.perf_counter() - start) * 1e3)
+        hot, _ = median_ms(lambda at: store.search(queries[at], "user_7:", limit=K))
+        rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    alone = MemoryStore(":memory:", embedder=known)
+    alone._core.set_model("known", (100, QUERIES), np.concatenate([vectors[:100], asked]))
+    for content in contents[:each]:
+        alone.save("user_7", content)
+    one, _ = median_ms(lambda at: alone.search(queries[at], "user_7:", limit=K))
+    print(
+        f"\n{count * each:,} memories of {count:,} users in one file: first search of a user "
+        f"{statistics.median(first_ms):.2f} ms, its next {statistics.median(next_ms):.2f}, one that searches "
+        f"all the time {hot:.2f} (alone in a store {one:.2f}); at most {rss:.2f} GB of memory in all."
+    )
 
 
 if __name__ == "__main__":
@@ -317,4 +424,6 @@ if __name__ == "__main__":
     else:
         quality(MiniLM(folder))
         print()
+    tenants()
+    print()
     speed([1_000, 10_000, 100_000, *([1_000_000] if "--million" in sys.argv else [])])

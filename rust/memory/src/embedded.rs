@@ -10,6 +10,8 @@ pub(crate) struct Embedded {
     blocks: Vec<u64>,
     there: Vec<bool>,
     count: usize,
+    /// Whether any of them has many numbers that are 0, which have no sign.
+    sparse: bool,
 }
 
 impl Embedded {
@@ -33,6 +35,7 @@ impl Embedded {
         self.count -= usize::from(self.there[slot]);
         self.there[slot] = vector.is_some();
         if let Some(vector) = vector {
+            self.sparse |= vector.iter().filter(|number| **number == 0.0).count() * 4 > vector.len();
             self.rows[slot * self.dims..][..self.dims].copy_from_slice(vector);
             let place = slot / BLOCK * BLOCK * self.words() + slot % BLOCK;
             for (at, word) in bits(vector).into_iter().enumerate() {
@@ -65,6 +68,11 @@ impl Embedded {
     /// Whether each slot has one; shorter than the leaf when the last ones have none.
     pub(crate) fn there(&self) -> &[bool] {
         &self.there
+    }
+
+    /// Whether signs say little of them.
+    pub(crate) fn sparse(&self) -> bool {
+        self.sparse
     }
 
     /// How many have one.

@@ -258,7 +258,7 @@ fn the_latest_of_equal_ones() {
     let found = store.search(&scope("a"), &Query::words("tea"), &filter).expect("hits");
     assert_eq!(found.iter().map(|hit| &*hit.record.id).collect::<Vec<_>>(), ["99", "98", "97"]);
 }
-const DIMS: usize = 70;
+const DIMS: usize = 130;
 
 fn vector(seed: u64) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -332,6 +332,33 @@ fn the_closest_of_those_that_are_there() {
             Ok(vec![])
         );
         store.sweep(7).expect("a write");
+    }
+}
+
+/// Vectors whose signs say nothing: hardly any number that is not 0, or no negative one.
+#[test]
+fn the_closest_of_those_without_signs() {
+    let sparse = |at: u64| {
+        let mut numbers = vec![0.0; DIMS];
+        (0..6)
+            .for_each(|bit| numbers[((at * 7 + bit * bit * 11) % DIMS as u64) as usize] += 1.0 + bit as f32);
+        numbers
+    };
+    let positive = |at: u64| vector(at).into_iter().map(|number| number + 0.6).collect::<Vec<f32>>();
+    for make in [&sparse as &dyn Fn(u64) -> Vec<f32>, &positive] {
+        let (store, a) = (embedded(), scope("a"));
+        let new: Vec<Record> = (0..2_000).map(|at| record(format!("{at}"), "a", "text")).collect();
+        let numbers: Vec<Vec<f32>> = (0..2_000).map(make).collect();
+        store.insert_embedded(&new, &of(&numbers.concat())).expect("a write");
+        for at in [3, 700, 1_999] {
+            let hits = store.search(&a, &near(&numbers[at]), &Filter { limit: Some(5), ..Filter::default() });
+            let hits = hits.expect("hits");
+            let mut all: Vec<f64> = numbers.iter().map(|other| cosine(&numbers[at], other)).collect();
+            all.sort_by(|a, b| b.total_cmp(a));
+            for (hit, best) in hits.iter().zip(all) {
+                assert!((hit.cosine.expect("it has one") - best).abs() < 1e-5);
+            }
+        }
     }
 }
 

@@ -258,14 +258,13 @@ impl Records {
         pool(most)
     }
 
-    /// (counter, whether these are all, numbers, their vectors as bytes, numbers that are gone)
     fn vector_changes<'py>(
         &self,
         py: Python<'py>,
         key: Vec<u8>,
         below: bool,
         since: Option<i64>,
-    ) -> PyResult<(i64, bool, Vec<i64>, Bound<'py, PyBytes>, Vec<i64>)> {
+    ) -> PyResult<VectorChanges<'py>> {
         let scope = Scope { key, below };
         let Changes { counter, all, new, rows, gone } =
             self.call(py, |store| store.vector_changes(&scope, since))?;
@@ -340,6 +339,9 @@ impl Records {
         self.call(py, Store::check)
     }
 }
+
+/// (counter, whether these are all, numbers, their vectors as bytes, numbers that are gone)
+type VectorChanges<'py> = (i64, bool, Vec<i64>, Bound<'py, PyBytes>, Vec<i64>);
 
 /// (score, bm25, lexical, cosine, semantic, relevance, recency)
 type Parts = (f64, f64, f64, Option<f64>, Option<f64>, f64, f64);
