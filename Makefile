@@ -38,9 +38,10 @@ test-rust: $(TOOLS)
 	cargo test --workspace --locked --quiet $(CARGO_JOBS)
 
 .PHONY: soak
-soak: $(BUILT) ## The same checks on new cases, and the fuzz targets for a minute each
+soak: $(BUILT) ## The same checks on new cases, the fuzz targets for a minute each, 500 kills of writers
 	CTXPROTO_FUZZ_SECONDS=60 cargo test --workspace --locked --release $(CARGO_JOBS)
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest --quiet
+	$(BIN)/python ci/kill_writers.py --kills 500
 
 .PHONY: test-python
 test-python: $(BUILT)
@@ -71,6 +72,7 @@ bench: $(BUILT) ## Measure against other tools and write the table in README.md
 	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/budget.py
 	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/prepare.py
 	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/tokens.py
+	benches/.venv-peers/bin/python benches/memory.py
 
 .PHONY: build
 build: $(BUILT) ## Build the package into .venv

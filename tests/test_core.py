@@ -194,9 +194,15 @@ CALLABLES: dict[str, Any] = {
     "trim": _core.Trimming("auto", 100, ENCODING).trim,
     "Lookup": _core.Lookup.read,
     "Lookup.find": LOOKUP.find,
+    "judge": _core.judge,
+    "judged_length": _core.judged_length,
     "Records": lambda *args, **kwargs: _core.Records(None, *args, **kwargs),
     "Records.insert": _core.Records(None, 0.0).insert,
     "Records.search": lambda *args, **kwargs: _core.Records(None, 0.0).search(b"", True, *args, **kwargs),
+    "memory_words": _core.memory_words,
+    # Alone, the first would hold back all calls to stores.
+    "before_fork": lambda *args: [call(*args) for call in (_core.before_fork, _core.after_fork)],
+    "after_fork": _core.after_fork,
     "TrimStream": lambda *args, **kwargs: _core.Trimming("lines", 100, ENCODING).stream().feed(*args, **kwargs),
 }
 

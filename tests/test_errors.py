@@ -9,7 +9,7 @@ import string
 import tempfile
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import ctxproto
 import pytest
@@ -43,6 +43,10 @@ PROTOCOL = ContextProtocol(memory_backend=ctxproto.MemoryStore(":memory:"), arti
 RESULT = PROTOCOL.handle_tool_result("c", "raw")
 TASK = ctxproto.TaskStateEnvelope("task", artifact_store=ARTIFACTS)
 PROTOCOL.register_task(TASK)
+HASHING = ctxproto.HashEmbedder(8)
+EMBEDDED = ctxproto.MemoryStore(":memory:", embedder=HASHING)
+FOUND = ctxproto.MemoryStore(":memory:")
+FOUND.save("a", "tea")
 ANYTHING: Any = object()
 
 
@@ -314,6 +318,12 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "resolve_namespace.session_id": (lambda x: GATE.resolve_namespace("u", x), "session_id"),
     "resolve_namespace.task_id": (lambda x: GATE.resolve_namespace("u", "s", x), "task_id"),
     "MemoryStore.path": (lambda x: ctxproto.MemoryStore(x if names_nothing(x) else ANYTHING), "path"),
+    "forget.thorough": (lambda x: STORE.forget("nobody", thorough=x), "thorough"),
+    # A str may be a server's name: what comes of it is in tests/memory/test_postgres.py.
+    "PostgresMemoryStore.conninfo": (
+        lambda x: ctxproto.PostgresMemoryStore(5 if isinstance(x, str) else x),  # type: ignore[arg-type]
+        "conninfo",
+    ),
     "MemoryStore.redactor": (lambda x: ctxproto.MemoryStore(":memory:", redactor=x), "redactor"),
     "MemoryStore.wait": (lambda x: ctxproto.MemoryStore(":memory:", wait=x), "wait"),
     "MemoryStore.clock": (lambda x: ctxproto.MemoryStore(":memory:", clock=x), "clock"),
@@ -350,6 +360,37 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "search.namespace": (lambda x: STORE.search("q", x), "namespace"),
     "search.kind": (lambda x: STORE.search("q", "a", kind=x), "kind"),
     "search.as_of": (lambda x: STORE.search("q", "a", as_of=x), "as_of"),
+    "search.also": (lambda x: STORE.search("q", "a", also=x), "also"),
+    "search.scale": (lambda x: STORE.search("q", "a", scale=x), "scale"),
+    "search.mmr": (lambda x: STORE.search("q", "a", mmr=x), "mmr"),
+    "search.recency": (lambda x: STORE.search("q", "a", recency=x), "recency"),
+    "search.half_life": (lambda x: STORE.search("q", "a", half_life=x), "half_life"),
+    "search.importance": (lambda x: STORE.search("q", "a", importance=x), "importance"),
+    "search.reranker": (lambda x: STORE.search("q", "a", reranker=x), "reranker"),
+    "search.explain": (lambda x: STORE.search("q", "a", explain=x), "explain"),
+    "MemoryStore.embedder": (lambda x: ctxproto.MemoryStore(":memory:", embedder=x, model="m"), "embedder"),
+    "MemoryStore.graph_from": (
+        lambda x: ctxproto.MemoryStore(":memory:", graph_from=cast("Any", "none" if x is None else x)),
+        "graph_from",
+    ),
+    "build_graph.namespace": (STORE.build_graph, ""),
+    "MemoryStore.model": (lambda x: ctxproto.MemoryStore(":memory:", embedder=HASHING, model=x), "model"),
+    "embedder's vectors": (
+        lambda x: ctxproto.MemoryStore(":memory:", embedder=lambda _: x, model="m").save("a", "x"),
+        "embedder",
+    ),
+    "reranker's scores": (lambda x: FOUND.search("tea", "a", reranker=lambda *_: x), "reranker"),
+    "embed.namespace": (EMBEDDED.embed, "namespace"),
+    "embed.replace": (lambda x: EMBEDDED.embed("a", replace=x), "replace"),
+    "embed.batch": (lambda x: EMBEDDED.embed("a", batch=x), "batch"),
+    "calibrate.queries": (lambda x: EMBEDDED.calibrate(x, "a"), "queries"),
+    "calibrate.namespace": (lambda x: EMBEDDED.calibrate(["q"], x), "namespace"),
+    "calibrate.limit": (lambda x: EMBEDDED.calibrate(["q"], "a", limit=x), "limit"),
+    "HashEmbedder.dims": (lambda x: ctxproto.HashEmbedder(x), "dims"),
+    "OpenAIEmbedder.model": (lambda x: ctxproto.OpenAIEmbedder(None, x), "model"),
+    "OpenAIEmbedder.dimensions": (lambda x: ctxproto.OpenAIEmbedder(None, "m", dimensions=x), "dimensions"),
+    "SentenceTransformerEmbedder.name": (lambda x: ctxproto.SentenceTransformerEmbedder(None, name=x), "name"),
+    "Model2VecEmbedder.name": (lambda x: ctxproto.Model2VecEmbedder(None, name=x), "name"),
     "search.limit": (lambda x: STORE.search("q", "a", limit=x), "limit"),
     "delete.memory_id": (lambda x: STORE.delete(x, "a"), "memory_id"),
     "delete.namespace": (lambda x: STORE.delete("id", x), "namespace"),

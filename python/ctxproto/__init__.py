@@ -40,9 +40,18 @@ if _core.__version__ != __version__:
 from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
 from ctxproto.budget import BudgetChange, BudgetReport, TokenBudget
 from ctxproto.debug import ContextDebugKit, Leak
+from ctxproto.memory.embedders import (
+    Embedder,
+    HashEmbedder,
+    Model2VecEmbedder,
+    OpenAIEmbedder,
+    SentenceTransformerEmbedder,
+)
 from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
 from ctxproto.memory.namespaces import Namespace, Scope
-from ctxproto.memory.store import MemoryHit, MemoryRecord, MemoryStore
+from ctxproto.memory.postgres import PostgresMemoryStore
+from ctxproto.memory.records import MemoryHit, MemoryRecord
+from ctxproto.memory.store import MemoryStore
 from ctxproto.messages.convert import PairingProblem, Repaired, convert, pairing_problems, repair_pairing
 from ctxproto.messages.message import Message
 from ctxproto.protocol import ContextProtocol
@@ -82,9 +91,11 @@ __all__ = [
     "CtxprotoError",
     "DeclaredFields",
     "Delivery",
+    "Embedder",
     "FileArtifactStore",
     "Finding",
     "FsspecArtifactStore",
+    "HashEmbedder",
     "InMemoryArtifactStore",
     "InputError",
     "InputTypeError",
@@ -101,9 +112,12 @@ __all__ = [
     "Message",
     "MessageCount",
     "MissingFieldError",
+    "Model2VecEmbedder",
     "Namespace",
+    "OpenAIEmbedder",
     "OpenTelemetrySink",
     "PairingProblem",
+    "PostgresMemoryStore",
     "PreparedContext",
     "Redaction",
     "Redactor",
@@ -114,6 +128,7 @@ __all__ = [
     "RuleError",
     "SchemaVersionError",
     "Scope",
+    "SentenceTransformerEmbedder",
     "StoreError",
     "Stream",
     "StreamError",

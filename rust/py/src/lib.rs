@@ -10,6 +10,7 @@ mod json;
 mod lookup;
 mod memory;
 mod messages;
+mod numbers;
 mod redaction;
 mod redactor;
 mod refusal;
@@ -40,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use crate::lookup::Lookup;
     #[pymodule_export]
-    use crate::memory::Records;
+    use crate::memory::{Records, after_fork, before_fork, judge, judged_length, memory_words};
     #[pymodule_export]
     use crate::messages::count_messages;
     #[pymodule_export]
