@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +30,7 @@ class AsyncContextProtocol:
         args: Those of `ContextProtocol`.
         options: The same.
 
+    >>> import asyncio
     >>> protocol = AsyncContextProtocol(max_context_tokens=8000)
     >>> messages = asyncio.run(protocol.prepare_context("hello", system_prompt="You are terse."))
     >>> [message["role"] for message in messages], protocol.stats["max_tokens"]
@@ -108,11 +107,12 @@ class AsyncContextProtocol:
 
     async def register_task(self, task_state: TaskStateEnvelope) -> None:
         """See `ContextProtocol.register_task`."""
-        await asyncio.to_thread(self._protocol.register_task, task_state)
+        await _called(self._protocol.register_task, task_state)
 
     async def get_task_state(self, task_id: str, requested_fields: Iterable[str]) -> DeclaredFields:
         """See `ContextProtocol.get_task_state`."""
-        return await asyncio.to_thread(self._protocol.get_task_state, task_id, requested_fields)
+        fields: DeclaredFields = await _called(self._protocol.get_task_state, task_id, requested_fields)
+        return fields
 
     @property
     def audit_trail(self) -> list[dict[str, Any]]:
@@ -129,6 +129,10 @@ class AsyncContextProtocol:
 
 
 async def _called(function: Callable[..., Any], *args: Any, **options: Any) -> Any:  # noqa: ANN401 - what it returns
+    # They take as long to import as all of us.
+    import asyncio
+    import inspect
+
     if inspect.iscoroutinefunction(function):
         return await function(*args, **options)
     outcome = await asyncio.to_thread(function, *args, **options)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -286,6 +285,8 @@ def _directory(given: object) -> Path:
 
 def _written(path: Path, text: str) -> str:
     """Writes a file at once; returns why that failed."""
+    import tempfile
+
     temporary = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

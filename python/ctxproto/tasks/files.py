@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -55,6 +54,8 @@ class FileArtifactStore(ArtifactStore):
         raise ArtifactError(f"the artifact {told}: {reason}") if reason else absent(told)
 
     def _write(self, place: str, pieces: Iterable[bytes]) -> None:
+        import tempfile
+
         path, reason, temporary = self._root / place, "", ""
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
