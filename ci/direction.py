@@ -22,6 +22,7 @@ CRATES = {
     "ctxproto-redact": {"ctxproto-text", "ctxproto-detect"},
     "ctxproto-tokens": set[str](),
     "ctxproto-trim": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact", "ctxproto-tokens"},
+    "ctxproto-budget": {"ctxproto-trim"},
     "ctxproto-batch": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact"},
     "ctxproto-memory": set[str](),
     "ctxproto-py": {
@@ -30,6 +31,7 @@ CRATES = {
         "ctxproto-redact",
         "ctxproto-tokens",
         "ctxproto-trim",
+        "ctxproto-budget",
         "ctxproto-batch",
         "ctxproto-memory",
     },
@@ -37,7 +39,7 @@ CRATES = {
 PYTHON_CRATE = "ctxproto-py"
 
 # From the bottom up: a part imports from parts before it, and from itself.
-LAYERS = ["_core", "errors", "arguments", "tokens", "tools", "memory", "config", "cli"]
+LAYERS = ["_core", "errors", "arguments", "tokens", "messages", "tools", "budget", "memory", "config", "cli"]
 PACKAGE = Path("python/ctxproto")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import ctxproto
 import pytest
-from ctxproto import CtxprotoError, Finding, Redactor, _core
+from ctxproto import BudgetError, ConfigError, CtxprotoError, Finding, Redactor, _core
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import any_text, json_values, random_token
@@ -35,7 +35,7 @@ def test_every_core_symbol_is_used_or_private() -> None:
 
 
 def test_all_is_complete_and_sorted() -> None:
-    parts = {"arguments", "errors", "tokens", "tools", "memory", "cli", "config"}
+    parts = {"arguments", "errors", "tokens", "messages", "tools", "budget", "memory", "cli", "config"}
     assert set(ctxproto.__all__) == public(ctxproto) - parts | {"__version__"}
     assert ctxproto.__all__ == sorted(ctxproto.__all__)
 
@@ -136,6 +136,20 @@ anything = st.one_of(
 
 REDACTOR = Redactor()
 ENCODING = _core.Encoding("o200k_base")
+FLUSHER = _core.Flusher(ENCODING, {"history": "auto", "tool_results": "auto"}, REDACTOR)
+
+
+def flush(*args: Any, **kwargs: Any) -> Any:
+    """With anything as messages, and in them."""
+    told = {"role": "user", "tool_calls": args, "tool_call_id": None, **kwargs}
+    made = [{"role": role, "content": one} for one in args for role in ("user", "assistant", "tool")]
+    for messages in ([*args], [told], made, made * 20):
+        try:
+            FLUSHER.flush(messages, None, {"history": 3}, 300, 0, stride=0, cached=0)
+        except (ConfigError, BudgetError):
+            _core.count_messages(messages, [*args], ENCODING)
+
+
 CALLABLES: dict[str, Any] = {
     "build_info": _core.build_info,
     "_panic": _core._panic,
@@ -167,6 +181,9 @@ CALLABLES: dict[str, Any] = {
     "decode": ENCODING.decode,
     "limit": ENCODING.limit,
     "limit_by": _core.limit_by,
+    "count_messages": _core.count_messages,
+    "Flusher": _core.Flusher,
+    "Flusher.flush": flush,
     "Trimming": _core.Trimming,
     "trim": _core.Trimming("auto", 100, ENCODING).trim,
     "judge": _core.judge,

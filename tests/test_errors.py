@@ -17,12 +17,14 @@ from ctxproto import (
     CtxprotoError,
     Finding,
     Redactor,
+    TokenBudget,
     Tokenizer,
     ToolCallRequest,
     ToolCallRouter,
     ToolResultEnvelope,
     Trimmer,
     Vault,
+    convert,
     known_values_from_env,
 )
 from strategies import random_token
@@ -157,6 +159,22 @@ def quiet(call: Callable[..., Any], *args: Any, **options: Any) -> None:
         call(*args, **options)
     except ctxproto.MemoryIdError:
         return
+
+
+def user(block: Any) -> dict[str, Any]:
+    return {"role": "user", "content": [block]}
+
+
+def answer(content: Any) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": "a", "content": content}
+
+
+def named(name: Any) -> dict[str, Any]:
+    return {"function_response": {"name": name}}
+
+
+def output(value: Any) -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": "a", "output": value}
 
 
 # Every public parameter: how it is given, and what its errors call it.
@@ -343,6 +361,67 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "import_lines.lines": (lambda x: STORE.import_lines(x, "a"), "lines"),
     "import_lines.namespace": (lambda x: STORE.import_lines([], x), "namespace"),
     "get_namespace_prefix.user_id": (GATE.get_namespace_prefix, "user_id"),
+    "TokenBudget.max_tokens": (TokenBudget, "max_tokens"),
+    "TokenBudget.reserve": (lambda x: TokenBudget(9, reserve=x), "reserve"),
+    "TokenBudget.tools": (lambda x: TokenBudget(999, tools=x), "tools"),
+    "TokenBudget.tokenizer": (lambda x: TokenBudget(9, tokenizer=x), "tokenizer"),
+    "TokenBudget.redactor": (lambda x: TokenBudget(9, redactor=x), "redactor"),
+    "TokenBudget.strategies": (lambda x: TokenBudget(9, strategies=x), "strategies"),
+    "TokenBudget.strategy": (lambda x: TokenBudget(9, strategies={"memory": x}), "strategies['memory']"),
+    "TokenBudget.stride": (lambda x: TokenBudget(9, stride=x), "stride"),
+    "budget.register.category": (lambda x: TokenBudget().register(x, 1), "category"),
+    "budget.register.tokens": (lambda x: TokenBudget().register("memory", x), "tokens"),
+    "budget.register.priority": (lambda x: TokenBudget().register("memory", 1, x), "priority"),
+    "flush.messages": (lambda x: TokenBudget().flush(x), "messages"),
+    "flush.message": (lambda x: TokenBudget().flush([x]), "messages[0]"),
+    "flush.role": (lambda x: TokenBudget().flush([{"role": x}]), "messages[0].role"),
+    "flush.content": (lambda x: TokenBudget(10**7).flush([{"role": "user", "content": x}]), "messages[0].content"),
+    "flush.tool_calls": (lambda x: TokenBudget().flush([{"role": "assistant", "tool_calls": x}]), "messages[0]"),
+    "flush.tool_call_id": (lambda x: TokenBudget().flush([{"role": "tool", "tool_call_id": x}]), "messages[0]"),
+    "flush.categories": (lambda x: TokenBudget().flush([], x), "categories"),
+    "flush.category": (lambda x: TokenBudget().flush([{"role": "user"}], [x]), "categories[0]"),
+    "flush.cached": (lambda x: TokenBudget().flush([], cached=x), "cached"),
+    "Message.of.message": (ctxproto.Message.of, "a message"),
+    "convert.messages": (lambda x: convert(x, "openai", "anthropic"), "messages"),
+    "convert.message": (lambda x: convert([x], "openai", "gemini"), "messages[0]"),
+    "convert.role": (lambda x: convert([{"role": x}], "openai", "openai"), "messages[0].role"),
+    "convert.content": (
+        lambda x: convert([{"role": "user", "content": x}], "openai", "anthropic"),
+        "messages[0].content",
+    ),
+    "convert.tool_calls": (
+        lambda x: convert([{"role": "assistant", "tool_calls": x}], "openai", "gemini"),
+        "messages[0]",
+    ),
+    "convert.tool_call_id": (
+        lambda x: convert([{"role": "tool", "tool_call_id": x}], "openai", "gemini"),
+        "messages[0]",
+    ),
+    "convert.anthropic": (lambda x: convert(x, "anthropic", "openai"), "request"),
+    "convert.anthropic.block": (lambda x: convert({"messages": [user(x)]}, "anthropic", "openai"), "messages[0]"),
+    "convert.anthropic.result": (
+        lambda x: convert({"messages": [user(answer(x))]}, "anthropic", "openai"),
+        "messages[0]",
+    ),
+    "convert.gemini": (lambda x: convert(x, "gemini", "openai"), "request"),
+    "convert.gemini.contents": (lambda x: convert({"contents": [x]}, "gemini", "openai"), "contents[0]"),
+    "convert.gemini.part": (lambda x: convert({"contents": [{"parts": [x]}]}, "gemini", "openai"), "contents[0].parts"),
+    "convert.gemini.name": (
+        lambda x: convert({"contents": [{"parts": [named(x)]}]}, "gemini", "openai"),
+        "contents[0]",
+    ),
+    "convert.responses": (lambda x: convert(x, "responses", "openai"), "input"),
+    "convert.responses.item": (lambda x: convert([x], "responses", "openai"), "input[0]"),
+    "convert.responses.output": (lambda x: convert([output(x)], "responses", "openai"), "input[0]"),
+    "convert.source": (lambda x: convert([], x, "openai"), "source"),
+    "convert.target": (lambda x: convert([], "openai", x), "target"),
+    "pairing_problems.messages": (lambda x: ctxproto.pairing_problems(x, "openai"), "messages"),
+    "pairing_problems.anthropic": (lambda x: ctxproto.pairing_problems({"messages": [x]}, "anthropic"), "messages"),
+    "pairing_problems.gemini": (lambda x: ctxproto.pairing_problems({"contents": [x]}, "gemini"), "contents"),
+    "pairing_problems.responses": (lambda x: ctxproto.pairing_problems([x], "responses"), "input"),
+    "pairing_problems.source": (lambda x: ctxproto.pairing_problems([], x), "source"),
+    "repair_pairing.messages": (lambda x: ctxproto.repair_pairing(x, "openai"), "messages"),
+    "repair_pairing.source": (lambda x: ctxproto.repair_pairing([], x), "source"),
     "get_namespace_prefix.session_id": (lambda x: GATE.get_namespace_prefix("u", x), "session_id"),
 }
 

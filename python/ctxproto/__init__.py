@@ -30,6 +30,7 @@ if _core.__version__ != __version__:
     )
 
 from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
+from ctxproto.budget import BudgetChange, BudgetReport, TokenBudget
 from ctxproto.memory.embedders import (
     Embedder,
     HashEmbedder,
@@ -41,6 +42,8 @@ from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResu
 from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.memory.records import MemoryHit, MemoryRecord
 from ctxproto.memory.store import MemoryStore
+from ctxproto.messages.convert import PairingProblem, Repaired, convert, pairing_problems, repair_pairing
+from ctxproto.messages.message import Message
 from ctxproto.tokens import MessageCount, Tokenizer
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
@@ -50,7 +53,9 @@ from ctxproto.tools.trim import Loss, Replaced, Trimmed, Trimmer, trim
 
 __all__ = [
     "Allow",
+    "BudgetChange",
     "BudgetError",
+    "BudgetReport",
     "ConfigError",
     "ConfigTypeError",
     "CtxprotoError",
@@ -69,12 +74,15 @@ __all__ = [
     "MemoryQueryResult",
     "MemoryRecord",
     "MemoryStore",
+    "Message",
     "MessageCount",
     "Model2VecEmbedder",
     "Namespace",
     "OpenAIEmbedder",
+    "PairingProblem",
     "Redaction",
     "Redactor",
+    "Repaired",
     "Replaced",
     "RoutingError",
     "Rule",
@@ -84,6 +92,7 @@ __all__ = [
     "StoreError",
     "Stream",
     "StreamError",
+    "TokenBudget",
     "Tokenizer",
     "ToolCallRequest",
     "ToolCallRouter",
@@ -95,8 +104,11 @@ __all__ = [
     "WriteVerdict",
     "__version__",
     "build_info",
+    "convert",
     "known_values_from_env",
+    "pairing_problems",
     "redact",
+    "repair_pairing",
     "scan",
     "trim",
 ]

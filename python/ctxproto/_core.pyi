@@ -38,6 +38,27 @@ class Counter:
     @property
     def count(self) -> int: ...
 
+def count_messages(
+    messages: list[Any], tools: list[Any], counter: Encoding | Callable[[str], int]
+) -> tuple[int, int, bool]: ...
+
+@final
+class Flusher:
+    def __new__(
+        cls, counter: Encoding | Callable[[str], int], strategies: Mapping[str, str], redactor: Redactor | None
+    ) -> Self: ...
+    def flush(
+        self,
+        messages: list[Any],
+        categories: Sequence[str | None] | None,
+        priorities: Mapping[str, int],
+        most: int,
+        fixed: int,
+        *,
+        stride: int,
+        cached: int,
+    ) -> tuple[list[Any], int, int, list[tuple[str, str, tuple[int, ...], str, int, int]], int | None]: ...
+
 def limit_by(function: Callable[[str], int], text: str | Buffer, most: int, *, tail: bool = False) -> int: ...
 
 @final

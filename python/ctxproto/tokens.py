@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +11,7 @@ from ctxproto import _core, arguments
 from ctxproto.errors import ConfigError, ConfigTypeError, InputError, InputTypeError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from typing_extensions import Buffer
 
@@ -60,9 +58,6 @@ _BY_LENGTH = sorted((*_FAMILIES, *_ESTIMATES), key=len, reverse=True)
 _SERVED = re.compile(r"(?:[a-z][a-z-]*\.)+")
 # A fine-tune's name begins with its model's.
 _TUNED = re.compile(r"(?:^|[:/])ft:([^:/]+)")
-
-# Framing of chat messages, as OpenAI's cookbook gives it; an estimate for all models.
-_MESSAGE, _NAME, _REPLY, _TOOL = 3, 1, 3, 8
 
 
 class MessageCount(NamedTuple):
@@ -264,17 +259,10 @@ class Tokenizer:
         >>> Tokenizer().count_messages([{"role": "user", "content": "hello"}])
         MessageCount(text=2, framing=6, exact=True)
         """
-        texts = _Texts()
-        framing = _REPLY
-        for at, message in enumerate(arguments.several("messages", messages, "messages")):
-            if not isinstance(message, Mapping):
-                raise ConfigTypeError(f"messages[{at}] is a mapping, not {shown(message)}")
-            framing += _MESSAGE + (_NAME if message.get("name") else 0)
-            texts.add(f"messages[{at}]", message)
-        for at, tool in enumerate(arguments.several("tools", tools, "mappings")):
-            framing += _TOOL
-            texts.add_json(f"tools[{at}]", tool)
-        return MessageCount(sum(self.count_many(texts.found)), framing, self.exact and texts.known)
+        given = arguments.several("messages", messages, "messages")
+        counter = self._asked if self._core is None else self._core
+        text, framing, known = _core.count_messages(given, arguments.several("tools", tools, "mappings"), counter)
+        return MessageCount(text, framing, self.exact and known)
 
     def _native(self, asked: str) -> _core.Encoding:
         if self._core is None:
@@ -319,81 +307,6 @@ def _candidates(model: str) -> Iterator[str]:
     for name in model.rsplit("/", 1)[-1].split(":"):
         yield name
         yield _SERVED.sub("", name, count=1) if _SERVED.match(name) else name
-
-
-# What the parts of messages hold: text, or further parts; what the model reads as JSON; and what it does not read, or
-# what is no text. A part with none of the first two is of an unknown kind.
-_READ = frozenset(
-    {
-        "role", "name", "text", "content", "parts", "output", "refusal", "thinking", "summary", "arguments", "title",
-        "context", "tool_calls", "function", "function_call", "functionCall", "functionResponse", "function_response",
-        "custom",
-    }
-)  # fmt: skip
-_JSON = frozenset({"input", "args", "response"})
-_MEDIA = frozenset(
-    {
-        "source", "image_url", "input_audio", "audio", "file", "file_id", "file_data", "file_url", "data", "uri",
-        "inlineData", "inline_data", "fileData", "encrypted_content",
-    }
-)  # fmt: skip
-# Deeper than any message.
-_DEPTH = 50
-
-
-class _Texts:
-    """Collects what the model reads of messages."""
-
-    def __init__(self) -> None:
-        self.found: list[str] = []
-        self.known = True
-
-    def add(self, argument: str, value: object, depth: int = 0) -> None:
-        """Takes a message, or what one holds; `argument` names the message."""
-        if value is None:
-            return
-        if isinstance(value, str):
-            if value:
-                self.found.append(value)
-        elif depth > _DEPTH:
-            raise ConfigError(f"{argument} refers to itself, or is nested too deep")
-        elif isinstance(value, list | tuple):
-            for item in value:
-                self.add(argument, item, depth + 1)
-        elif isinstance(value, Mapping):
-            self._add_part(argument, value, depth)
-        else:
-            raise ConfigTypeError(f"{argument} holds text and parts, not {shown(value)}")
-
-    def _add_part(self, argument: str, part: Mapping[str, Any], depth: int) -> None:
-        known = not _MEDIA.isdisjoint(part)
-        for key, value in part.items():
-            if key in _READ:
-                self.add(f"{argument}.{key}" if depth == 0 else argument, value, depth + 1)
-            elif key in _JSON:
-                if isinstance(value, str):
-                    self.found.append(value)
-                else:
-                    self.add_json(argument, value)
-            elif key == "source" and isinstance(value, Mapping) and value.get("type") in ("text", "content"):
-                self.add(argument, value.get("data"), depth + 1)
-                self.add(argument, value.get("content"), depth + 1)
-            else:
-                continue
-            known = True
-        if not known:
-            self.known = False
-            self.add_json(argument, part)
-
-    def add_json(self, argument: str, value: object) -> None:
-        """Takes what the model reads as JSON."""
-        try:
-            self.found.append(json.dumps(value, ensure_ascii=False, default=str, separators=(",", ":")))
-        except Exception:  # noqa: BLE001, S110 - told below: a stranger's error may quote anything
-            pass
-        else:
-            return
-        raise ConfigError(f"{argument} cannot be written as JSON: it refers to itself, or is nested too deep")
 
 
 def _unpickled(name: str, factor: float) -> Tokenizer:

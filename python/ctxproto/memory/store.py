@@ -56,7 +56,7 @@ class MemoryStore:
             vectors of one model. What was written without one is found by its words until `embed` gives it one.
         model: What the embedder's model is called; its attribute `name` unless given.
         graph_from: From how many memories on a top-level namespace gets an HNSW graph beside the scan, built in the
-            background by the first searches (needs `ctxproto[hnsw]`; up to 100,000 a scan is as soon); None for never.
+            background by the first searches (needs `ctxproto[hnsw]`; up to 20,000 a scan is sooner); None for never.
         wait: Seconds that a call waits for other processes that write.
         clock: What tells the time, in seconds since 1970.
 

@@ -40,7 +40,12 @@ pub(crate) fn argument(name: &str, takes: &str, given: &Bound<'_, PyAny>, type_f
     if type_fits { tree::ConfigError::new_err(message) } else { tree::ConfigTypeError::new_err(message) }
 }
 
-/// Arguments that do not go together.
+/// An argument that holds, at `place`, something it may not.
+pub(crate) fn holds(place: impl Display, may: &str, given: &Bound<'_, PyAny>) -> PyErr {
+    tree::ConfigTypeError::new_err(format!("{place} holds {may}, not {}", shown(given)))
+}
+
+/// An argument that is wrong in another way.
 pub(crate) fn config(message: String) -> PyErr {
     tree::ConfigError::new_err(message)
 }

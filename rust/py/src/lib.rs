@@ -2,11 +2,13 @@
 //! crates.
 
 mod batch;
+mod budget;
 mod enter;
 mod errors;
 mod function;
 mod json;
 mod memory;
+mod messages;
 mod numbers;
 mod redaction;
 mod redactor;
@@ -34,7 +36,11 @@ mod _core {
     #[pymodule_export]
     use crate::batch::{BatchProgress, FileReport, read_text, run_batch, run_filter};
     #[pymodule_export]
+    use crate::budget::Flusher;
+    #[pymodule_export]
     use crate::memory::{Records, after_fork, before_fork, judge, judged_length};
+    #[pymodule_export]
+    use crate::messages::count_messages;
     #[pymodule_export]
     use crate::redaction::{Finding, Redaction, Rule};
     #[pymodule_export]

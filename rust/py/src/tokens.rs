@@ -213,12 +213,12 @@ fn limit_of(counter: &dyn Count, text: &Bound<'_, PyAny>, most: usize, tail: boo
     })
 }
 
-fn in_slices(encoding: Engine, text: &str, stop: &Stop) -> Result<usize, Stopped> {
+pub(crate) fn in_slices(encoding: Engine, text: &str, stop: &Stop) -> Result<usize, Stopped> {
     encoding.count_checked(text, || stop.check())
 }
 
 /// The text as `tiktoken` reads it: what is no character counts as U+FFFD, halves of one in a row as that one.
-fn decoded<'t>(text: &'t Text<'_>) -> PyResult<Cow<'t, str>> {
+pub(crate) fn decoded<'t>(text: &'t Text<'_>) -> PyResult<Cow<'t, str>> {
     // First, as it is several times faster than what follows.
     if let Ok(valid) = std::str::from_utf8(text.bytes()) {
         return Ok(Cow::Borrowed(valid));

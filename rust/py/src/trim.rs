@@ -35,16 +35,8 @@ impl Trimming {
         let fields = each("fields", fields, Fields::new, |one| Fields::new([one]))?;
         let patterns = each("patterns", patterns, Patterns::new, |one| Patterns::new([one]))?;
         let strategy = match strategy {
-            "auto" => Strategy::Auto,
-            "first_n" => Strategy::FirstN,
-            "last_n" => Strategy::LastN,
-            "head_tail" => Strategy::HeadTail,
-            "lines" => Strategy::Lines,
-            "json" => Strategy::Json,
-            "table" => Strategy::Table,
-            "diff" => Strategy::Diff,
             "field_whitelist" => Strategy::FieldWhitelist(fields),
-            _ => Strategy::Summary,
+            name => self::strategy(name),
         };
         let mut plan = Plan::new(strategy, max_tokens, tokens::counter(counter));
         plan.patterns = patterns;
@@ -137,6 +129,21 @@ fn busy() -> PyErr {
 
 fn finished() -> PyErr {
     errors::stream("the trimmer is finished")
+}
+
+/// The strategy of a name that Python has checked, of those that need nothing else.
+pub(crate) fn strategy(name: &str) -> Strategy {
+    match name {
+        "auto" => Strategy::Auto,
+        "first_n" => Strategy::FirstN,
+        "last_n" => Strategy::LastN,
+        "head_tail" => Strategy::HeadTail,
+        "lines" => Strategy::Lines,
+        "json" => Strategy::Json,
+        "table" => Strategy::Table,
+        "diff" => Strategy::Diff,
+        _ => Strategy::Summary,
+    }
 }
 
 /// All of what was given for `argument`; the error names the first that is wrong by itself.

@@ -9,6 +9,7 @@ mod encoding;
 mod estimate;
 mod key;
 mod limit;
+mod memo;
 mod merge;
 mod pieces;
 mod short;

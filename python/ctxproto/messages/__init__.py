@@ -1,0 +1,1 @@
+"""Layer 1: messages, in the forms of the providers' APIs."""
