@@ -38,9 +38,10 @@ test-rust: $(TOOLS)
 	cargo test --workspace --locked --quiet $(CARGO_JOBS)
 
 .PHONY: soak
-soak: $(BUILT) ## The same checks on new cases, and the fuzz targets for a minute each
+soak: $(BUILT) ## The same checks on new cases, the fuzz targets for a minute each, 500 kills of writers
 	CTXPROTO_FUZZ_SECONDS=60 cargo test --workspace --locked --release $(CARGO_JOBS)
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest --quiet
+	$(BIN)/python ci/kill_writers.py --kills 500
 
 .PHONY: test-python
 test-python: $(BUILT)

@@ -13,6 +13,7 @@ Without `--memories` the last part is skipped. The store is made in a folder bel
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -53,12 +54,15 @@ def told(what: str, found: list[float]) -> float:
 def write(folder: Path) -> bool:
     """Durable writes, beside the disk's own."""
     block = os.open(folder / "block", os.O_RDWR | os.O_CREAT)
+    os.pwrite(block, bytes(4 << 20), 0)
+    os.fsync(block)
+    places = itertools.cycle(range(0, 4 << 20, 16 << 10))
 
     def sync() -> None:
-        os.pwrite(block, b"x" * 4096, 0)
+        os.pwrite(block, b"x" * (16 << 10), next(places))
         os.fdatasync(block)
 
-    disk = told("the disk: 4 KiB and fdatasync", times(sync, 500))
+    disk = told("the disk: 16 KiB and fdatasync", times(sync, 1_000))
     os.close(block)
     with MemoryStore(folder / "writes.db") as store:
         text = "Project X uses pip-tools for its dependencies, with hashes for every requirement."
@@ -122,6 +126,7 @@ def tenants(folder: Path, memories: int, words: list[str], draw: random.Random) 
         told("save", times(lambda: store.save("user_77:x", "one more memory of this tenant"), 200))
         told("delete", times(lambda: store.delete(store.list(mine)[0].memory_id, mine), 20))
         print(f"resident {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB at most")
+        told("forget, not thorough", times(lambda: store.forget(f"user_{next(some)}:", thorough=False), 20))
         told("forget, one tenant", times(lambda: store.forget(f"user_{next(some)}:"), 1))
     os._exit(0)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from ctxproto import HashEmbedder, MemoryStore
+from ctxproto import HashEmbedder, MemoryStore, PostgresMemoryStore
+from postgres_server import Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,9 +37,23 @@ def with_vectors(**options: Any) -> Iterator[MemoryStore]:
         yield store
 
 
+@contextmanager
+def in_postgres(**options: Any) -> Iterator[PostgresMemoryStore]:
+    with Server.running().database() as conninfo, PostgresMemoryStore(conninfo, **options) as store:
+        yield store
+
+
+@contextmanager
+def in_postgres_with_vectors(**options: Any) -> Iterator[PostgresMemoryStore]:
+    with in_postgres(embedder=HashEmbedder(32), **options) as store:
+        yield store
+
+
 # Each gives an empty store with the options of `MemoryStore`, for as long as it is entered.
 BACKENDS: dict[str, Callable[..., AbstractContextManager[Any]]] = {
     "memory": in_memory,
     "file": in_a_file,
     "vectors": with_vectors,
+    "postgres": in_postgres,
+    "postgres-vectors": in_postgres_with_vectors,
 }

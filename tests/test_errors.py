@@ -284,6 +284,12 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "resolve_namespace.session_id": (lambda x: GATE.resolve_namespace("u", x), "session_id"),
     "resolve_namespace.task_id": (lambda x: GATE.resolve_namespace("u", "s", x), "task_id"),
     "MemoryStore.path": (lambda x: ctxproto.MemoryStore(x if names_nothing(x) else ANYTHING), "path"),
+    "forget.thorough": (lambda x: STORE.forget("nobody", thorough=x), "thorough"),
+    # A str may be a server's name: what comes of it is in tests/memory/test_postgres.py.
+    "PostgresMemoryStore.conninfo": (
+        lambda x: ctxproto.PostgresMemoryStore(5 if isinstance(x, str) else x),  # type: ignore[arg-type]
+        "conninfo",
+    ),
     "MemoryStore.redactor": (lambda x: ctxproto.MemoryStore(":memory:", redactor=x), "redactor"),
     "MemoryStore.wait": (lambda x: ctxproto.MemoryStore(":memory:", wait=x), "wait"),
     "MemoryStore.clock": (lambda x: ctxproto.MemoryStore(":memory:", clock=x), "clock"),

@@ -40,6 +40,7 @@ from ctxproto.memory.embedders import (
 )
 from ctxproto.memory.gate import MemoryContextGate, MemoryEntry, MemoryQueryResult, WriteVerdict
 from ctxproto.memory.namespaces import Namespace, Scope
+from ctxproto.memory.postgres import PostgresMemoryStore
 from ctxproto.memory.records import MemoryHit, MemoryRecord
 from ctxproto.memory.store import MemoryStore
 from ctxproto.messages.convert import PairingProblem, Repaired, convert, pairing_problems, repair_pairing
@@ -80,6 +81,7 @@ __all__ = [
     "Namespace",
     "OpenAIEmbedder",
     "PairingProblem",
+    "PostgresMemoryStore",
     "Redaction",
     "Redactor",
     "Repaired",

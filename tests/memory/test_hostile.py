@@ -94,6 +94,16 @@ def test_sizes_are_those_of_the_scope() -> None:
     assert store.stats("nobody") == (0, 0, 0, 0, 0)
 
 
+def test_to_forget_in_passing_is_to_forget(tmp_path: Path) -> None:
+    store = MemoryStore(tmp_path / "m.db")
+    store.save("a", "marker-of-a")
+    store.save("b", "marker-of-b")
+    assert store.forget("a", thorough=False) == 1
+    assert [record.content for record in store.list("*")] == ["marker-of-b"]
+    assert b"marker-of-a" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert store.forget("a") == 0
+
+
 def test_a_copy_of_the_closed_file_has_it_all(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "m.db") as store:
         written = [store.save("u", f"memory {n}").memory_id for n in range(20)]

@@ -20,6 +20,7 @@ import pytest
 from ctxproto import MemoryContextGate, MemoryIdError, MemoryStore, Namespace, StoreError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_backends import BACKENDS
 from strategies import random_token
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ def test_the_cycle_of_the_seed() -> None:
     assert store.search("zebra dependency of nowhere else", "user_42:")[0].relevance_score < 0.75
 
 
-@pytest.fixture(params=["memory", "file"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
-    with MemoryStore(":memory:" if request.param == "memory" else tmp_path / "memory.db") as store:
+@pytest.fixture(params=BACKENDS)
+def store(request: pytest.FixtureRequest) -> Iterator[MemoryStore]:
+    with BACKENDS[request.param]() as store:
         yield store
 
 

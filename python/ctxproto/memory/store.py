@@ -72,6 +72,10 @@ class MemoryStore:
     ([], 1, [])
     """
 
+    _open: _core.Records | None = None
+    _graphs: Graphs | None = None
+    _writes = 0
+
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -83,14 +87,16 @@ class MemoryStore:
         wait: float = 10.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self._prepare(redactor, embedder, model, clock)
+        self._graphs = None if graph_from is None else Graphs(arguments.number("graph_from", graph_from, 1))
+        self._path = _path(path)
+        self._open = _opened(self._path, records.seconds("wait", wait))
+
+    def _prepare(self, redactor: object, embedder: object, model: object, clock: Callable[[], float]) -> None:
         self._maker = records.Maker(redactor, clock)
         if embedder is None and model is not None:
             raise ConfigError("model is the name of an embedder's model: there is no embedder")
         self._embedding = None if embedder is None else Embedding(embedder, model)
-        self._graphs = None if graph_from is None else Graphs(arguments.number("graph_from", graph_from, 1))
-        self._path = _path(path)
-        self._open: _core.Records | None = _opened(self._path, records.seconds("wait", wait))
-        self._writes = 0
 
     @property
     def _core(self) -> _core.Records:
@@ -391,16 +397,25 @@ class MemoryStore:
             self._core.purge(all=False)
         return deleted
 
-    def forget(self, namespace: AnyScope) -> int:
+    def forget(self, namespace: AnyScope, *, thorough: bool = True) -> int:
         """Deletes all memories of a scope for good, past and expired ones too; how many there were.
 
         When it returns, nothing of them is in the store's files: neither in an index nor in a free page or the log.
-        The file is written anew for that. Raises `StoreError` when another process reads for longer than `wait`: the
-        memories are deleted then, but their bytes are not gone; forget again.
+        The file is written anew for that, while others wait to write: seconds for a million memories. Raises
+        `StoreError` when another process reads for longer than `wait`: the memories are deleted then, but their bytes
+        are not gone; forget again.
+
+        Args:
+            namespace: Whose memories.
+            thorough: False leaves the file as it is, for sessions that end often: the memories are overwritten where
+                they stood and gone from the log, but parts of pages that were split may hold copies until somebody
+                forgets thoroughly.
         """
         scope = Scope.of(namespace)
+        if type(thorough) is not bool:
+            raise ConfigTypeError(f"thorough is a bool, not {shown(thorough)}")
         forgotten = self._core.forget(scope.key, scope.below)
-        self._core.purge(all=True)
+        self._core.purge(all=thorough)
         return forgotten
 
     def sweep(self) -> int:

@@ -39,6 +39,24 @@ pub(crate) fn asked(query: &str) -> Vec<Term> {
 }
 
 pub(crate) fn each_word(text: &str, mut found: impl FnMut(&str)) {
+    if !text.is_ascii() {
+        return each_word_of_any(text, found);
+    }
+    // Most texts, and most words in them are as they are compared already.
+    let mut lower = String::new();
+    for word in text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+        if word.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            lower.clear();
+            lower.push_str(word);
+            lower.make_ascii_lowercase();
+            found(&lower);
+        } else {
+            found(word);
+        }
+    }
+}
+
+fn each_word_of_any(text: &str, mut found: impl FnMut(&str)) {
     let mut word = String::new();
     for character in text.chars() {
         if character.is_ascii_alphanumeric() {
@@ -82,7 +100,19 @@ fn hashed(word: &str) -> Term {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn words_of_ascii_are_those_of_any_text(text in "[ -~\\n]{0,40}") {
+            let (mut one, mut other) = (vec![], vec![]);
+            each_word(&text, |word| one.push(word.to_owned()));
+            each_word_of_any(&text, |word| other.push(word.to_owned()));
+            prop_assert_eq!(one, other);
+        }
+    }
 
     #[test]
     fn words_of_any_script() {

@@ -118,6 +118,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// The same store, opened more than once: what one writes the others find.
 struct Opened(Vec<Store>, Option<PathBuf>);
 
+/// Folders of this process.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 impl Opened {

@@ -362,3 +362,66 @@ fn stores_of_one_file_come_and_go() {
     store.check().expect("whole");
     assert_eq!(ids(&store, &all()).len(), 80);
 }
+
+/// The tables as version 1 made them. This text never changes: files of it exist.
+const VERSION_1: &str = "
+    CREATE TABLE memories (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        namespace BLOB NOT NULL,
+        content TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        purpose TEXT NOT NULL,
+        importance REAL NOT NULL,
+        provenance TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        valid_from INTEGER NOT NULL,
+        valid_to INTEGER,
+        supersedes TEXT,
+        superseded_by TEXT,
+        expires INTEGER,
+        metadata TEXT NOT NULL,
+        checksum INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX of_namespace ON memories (namespace, seq);
+    CREATE INDEX of_expiry ON memories (expires) WHERE expires IS NOT NULL;
+    PRAGMA application_id = 0x6374786d;
+    PRAGMA user_version = 1;
+";
+
+#[test]
+fn a_file_of_version_1_is_brought_up_to_date_by_whoever_comes_first() {
+    let folder = Folder::new("version-1");
+    let (new, old) = (folder.0.join("new.db"), folder.file());
+    let store = Store::open(Some(&new)).expect("a store");
+    for n in 0..50 {
+        store
+            .insert(&[record(&format!("id{n}"), &["user", &format!("s{}", n % 3)], &format!("fact {n}"))])
+            .expect("written");
+    }
+    let before = store.list(&all(), &Filter::default()).expect("a list");
+    drop(store);
+    let raw = rusqlite::Connection::open(&old).expect("a database");
+    raw.execute_batch(VERSION_1).expect("tables");
+    raw.execute("ATTACH ?1 AS new", [new.to_str().expect("a name")]).expect("attached");
+    raw.execute_batch("INSERT INTO memories SELECT * FROM new.memories").expect("rows");
+    drop(raw);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let store = loop {
+                    match Store::open(Some(&old)) {
+                        Err(Error::Busy) => {}
+                        opened => break opened.expect("a store"),
+                    }
+                };
+                assert_eq!(store.list(&all(), &Filter::default()), Ok(before.clone()));
+            });
+        }
+    });
+    let store = Store::open(Some(&old)).expect("a store");
+    let found = store.search(&scope(&["user"], true), &Query::words("fact 7"), &Filter::default());
+    assert_eq!(found.expect("hits")[0].record.content, "fact 7");
+    store.insert(&[record("more", &["user"], "after all")]).expect("written");
+    store.check().expect("whole");
+}

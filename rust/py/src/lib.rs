@@ -38,7 +38,7 @@ mod _core {
     #[pymodule_export]
     use crate::budget::Flusher;
     #[pymodule_export]
-    use crate::memory::{Records, after_fork, before_fork, judge, judged_length};
+    use crate::memory::{Records, after_fork, before_fork, judge, judged_length, memory_words};
     #[pymodule_export]
     use crate::messages::count_messages;
     #[pymodule_export]

@@ -131,6 +131,12 @@ impl Records {
         Ok(self.call(py, Store::model)?.map(told))
     }
 
+    /// The model as another store knows it.
+    fn take_model(&self, py: Python<'_>, name: String, dims: usize, low: f64, high: f64) -> PyResult<()> {
+        let model = Model { name, dims, low, high };
+        self.call(py, |store| store.set_model(&model))
+    }
+
     /// The model whose vectors these are: of texts that have nothing to do with each other, so many on each side.
     fn set_model(
         &self,
@@ -372,6 +378,17 @@ pub(crate) fn judge(
         Judgement::Echo => ("echo", None, None),
         Judgement::Duplicate(at) => ("duplicate", None, Some(at)),
         Judgement::Merge(at) => ("merge", None, Some(at)),
+    })
+}
+
+/// The words of a text as searches compare them, each once.
+#[pyfunction]
+pub(crate) fn memory_words(py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
+    enter::detached(py, || {
+        let mut words = ctxproto_memory::words(text);
+        words.sort_unstable();
+        words.dedup();
+        words
     })
 }
 
