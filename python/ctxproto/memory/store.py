@@ -268,7 +268,7 @@ class MemoryStore:
     ) -> Hits:
         """The memories of a scope that fit `query`, the best first: by their words (BM25) and by their vectors.
 
-        The score of a hit is in [0, 1] and means the same for every query and model. By words it is relative to the
+        The score of a hit is in [0, 1], on a scale that is calibrated for each model. By words it is relative to the
         best one's, which is 1 when that holds at least half of the words that were asked for, and less when it holds
         fewer; words such as "which" and "the" do not count, nor do English endings. By vectors, the cosine that
         unrelated texts have is 0 (see `calibrate`), and the best one's is 1 when unrelated texts never have so much.
