@@ -72,7 +72,7 @@ bench: $(BUILT) ## Measure against other tools and write the table in README.md
 	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/budget.py
 	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/prepare.py
 	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/tokens.py
-	benches/.venv-peers/bin/python benches/memory.py
+	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/memory.py
 
 .PHONY: build
 build: $(BUILT) ## Build the package into .venv

@@ -33,7 +33,10 @@ for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
-import numpy as np  # noqa: E402
+try:
+    import numpy as np
+except ImportError:
+    sys.exit("benches/memory.py: no numpy, so nothing is measured; see setup_peers.sh")
 from ctxproto import MemoryContextGate, MemoryStore  # noqa: E402
 
 from minilm import MiniLM, weights  # noqa: E402

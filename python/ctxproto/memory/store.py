@@ -56,7 +56,7 @@ class MemoryStore:
             vectors of one model. What was written without one is found by its words until `embed` gives it one.
         model: What the embedder's model is called; its attribute `name` unless given.
         graph_from: From how many memories on a top-level namespace gets an HNSW graph beside the scan, built in the
-            background by the first searches (needs `ctxproto[hnsw]`; up to 100,000 a scan is as soon); None for never.
+            background by the first searches (needs `ctxproto[hnsw]`; up to 20,000 a scan is sooner); None for never.
         wait: Seconds that a call waits for other processes that write.
         clock: What tells the time, in seconds since 1970.
 
@@ -268,7 +268,7 @@ class MemoryStore:
     ) -> Hits:
         """The memories of a scope that fit `query`, the best first: by their words (BM25) and by their vectors.
 
-        The score of a hit is in [0, 1] and means the same for every query and model. By words it is relative to the
+        The score of a hit is in [0, 1], on a scale that is calibrated for each model. By words it is relative to the
         best one's, which is 1 when that holds at least half of the words that were asked for, and less when it holds
         fewer; words such as "which" and "the" do not count, nor do English endings. By vectors, the cosine that
         unrelated texts have is 0 (see `calibrate`), and the best one's is 1 when unrelated texts never have so much.

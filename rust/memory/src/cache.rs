@@ -181,3 +181,62 @@ pub(crate) fn of_seq(store: &Connection, seq: i64) -> Result<Option<Record>, Err
     let mut statement = store.prepare_cached(&sql)?;
     statement.query_row([seq], |row| Ok(Record::read(row))).optional()?.transpose()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Filter, Query, Store};
+
+    fn record(id: String, namespace: &str) -> Record {
+        Record {
+            content: format!("tea of {id}"),
+            id,
+            namespace: [namespace.as_bytes(), b"\0"].concat(),
+            kind: "decision".into(),
+            purpose: String::new(),
+            importance: 0.5,
+            provenance: "agent".into(),
+            created: 0,
+            valid_from: 0,
+            valid_to: None,
+            supersedes: None,
+            superseded_by: None,
+            expires: None,
+            metadata: "{}".into(),
+        }
+    }
+
+    fn found(store: &Store, scope: &Scope) -> Vec<String> {
+        let hits = store.search(scope, &Query::words("tea"), &Filter::default()).expect("hits");
+        hits.into_iter().map(|hit| hit.record.id).collect()
+    }
+
+    /// However little room there is: leaves come and go, and what is found stays the same.
+    #[test]
+    fn without_room_all_is_found() {
+        for (room, most) in [(0, 0), (8_000, 39), (1 << 30, 40)] {
+            let mut store = Store::open(None).expect("a store");
+            store.cache = Cache::new(room);
+            let scope = |at: usize| Scope { key: format!("user_{at}\0").into_bytes(), below: true };
+            for round in 0..3 {
+                for at in 0..40 {
+                    store.insert(&[record(format!("{at}-{round}"), &format!("user_{at}"))]).expect("a write");
+                    if round == 2 {
+                        store.delete(&scope(at), &format!("{at}-0")).expect("a write");
+                    }
+                    let first = usize::from(round == 2);
+                    let want: Vec<String> =
+                        (first..=round).rev().map(|round| format!("{at}-{round}")).collect();
+                    assert_eq!(found(&store, &scope(at)), want);
+                    let state = store.cache.state.lock().expect("no panic");
+                    assert!(state.size <= room && state.leaves.len() <= most);
+                    assert_eq!(state.size, state.leaves.values().map(|entry| entry.size).sum::<usize>());
+                }
+            }
+            assert_eq!(found(&store, &Scope { key: vec![], below: true }).len(), 80);
+            if room > 1 << 20 {
+                assert_eq!(store.cache.state.lock().expect("no panic").leaves.len(), 40);
+            }
+        }
+    }
+}
