@@ -7,7 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxproto import arguments
-from ctxproto.audit.records import AuditRecord, CallAdded, MessagesChanged, ResultTrimmed, SecretRedacted
+from ctxproto.audit.records import (
+    AuditRecord,
+    CallAdded,
+    MessagesChanged,
+    ResultRepeated,
+    ResultTrimmed,
+    SecretRedacted,
+)
 from ctxproto.errors import ConfigTypeError, shown
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
@@ -100,12 +107,12 @@ class Assembly:
             if part.envelope is not None
         }
         if redaction.changed:
+            kept = set[str]()
+            self.messages = _restored(self.messages, redaction.value, "", kept)
             for finding in redaction.findings:
                 path = str(finding.key_path)
-                if not _STRUCTURE.search(path):
+                if path not in kept:
                     labels.setdefault(int(path[1 : path.index("]")]), []).append(finding.label)
-            pairs = zip(self.messages, redaction.value, strict=True)
-            self.messages = [old if old is new else _restored(old, new) for old, new in pairs]
         return [self._told(at, found) for at, found in sorted(labels.items()) if found]
 
     def _told(self, at: int, found: list[str]) -> SecretRedacted:
@@ -126,7 +133,7 @@ class Results(NamedTuple):
         turn: Where the calls that the history ends with stand in it; its length when it does not.
         behind: Results of those calls, in their order.
         others: Results of other calls, each behind its call where that is known.
-        records: The calls that were added.
+        records: The calls that were added, and the results that were told already.
     """
 
     turn: int
@@ -180,7 +187,7 @@ def results(
     known: Mapping[str, ToolCallRequest],
 ) -> Results:
     """Puts results to the calls that they answer: those the history ends with, those of `tool_calls`, those `known`."""
-    turn, pending = _pending(history)
+    turn, pending, answered = _pending(history)
     left = list(given)
     behind: list[Part] = []
     for name in pending:
@@ -188,22 +195,32 @@ def results(
         if one is not None:
             left.remove(one)
             behind.append(_result(one))
-    if not left:
-        return Results(turn, behind, [], [])
-    calls = dict(known)
-    if tool_calls is not None:
-        calls.update((call.id, call) for call in ToolCallRequest.parse_all(tool_calls))
-    answered = [one for one in left if one.tool_call_id in calls]
-    others: list[Part] = []
-    if answered:
+    requests = [] if tool_calls is None else ToolCallRequest.parse_all(tool_calls)
+    asked, others, told = list[ToolCallRequest](), list[Part](), list[Part]()
+    records = list[AuditRecord]()
+    for one in left:
+        name = one.tool_call_id
+        call = next((request for request in requests if request.id == name), None)
+        if call is not None:
+            requests.remove(call)  # ids may repeat: one result answers one call
+        elif name in answered or name in pending or any(request.id == name for request in asked):
+            # Told already, or the answer of a call that another one answered.
+            records.append(ResultRepeated(tool_call_id=name))
+            continue
+        else:
+            call = known.get(name)
+            records += [CallAdded(tool_call_id=name, known=call is not None)] if tool_calls is None else []
+        if call is None:
+            told.append(_told(one))
+        else:
+            asked.append(call)
+            others.append(_result(one))
+    if asked:
         said = tool_calls.get("content") if isinstance(tool_calls, Mapping) else None
         said = said if isinstance(said, str) else None  # the calls of other APIs stand in it
-        asked = [calls[one.tool_call_id].to_openai() for one in answered]
-        others.append(Part({"role": "assistant", "content": said, "tool_calls": asked}, "tool_results"))
-        others += map(_result, answered)
-    others += [_told(one) for one in left if one.tool_call_id not in calls]
-    added = [] if tool_calls is not None else [one.tool_call_id for one in left]
-    return Results(turn, behind, others, [CallAdded(tool_call_id=one, known=one in calls) for one in added])
+        message = {"role": "assistant", "content": said, "tool_calls": [call.to_openai() for call in asked]}
+        others.insert(0, Part(message, "tool_results"))
+    return Results(turn, behind, others + told, records)
 
 
 def trimmed(given: Iterable[ToolResultEnvelope]) -> list[ResultTrimmed]:
@@ -238,22 +255,23 @@ def changes(report: BudgetReport) -> list[MessagesChanged]:
     ]
 
 
-def _pending(history: Sequence[Any]) -> tuple[int, list[str]]:
-    """Where the calls that the history ends with stand, and the ids of those that have no result."""
-    at, answered = len(history), list[object]()
+def _pending(history: Sequence[Any]) -> tuple[int, list[str], set[str]]:
+    """Where the calls that the history ends with stand, and the ids of those without a result, and with one."""
+    at, answers = len(history), list[object]()
     while at and history[at - 1].get("role") == "tool":
         at -= 1
-        answered.append(history[at].get("tool_call_id"))
+        answers.append(history[at].get("tool_call_id"))
     if not at or history[at - 1].get("role") != "assistant" or not history[at - 1].get("tool_calls"):
-        return len(history), []
-    pending = []
+        return len(history), [], set()
+    pending, answered = list[str](), set[str]()
     for call in ToolCallRequest.parse_all(history[at - 1]):
         # Ids may repeat: one result answers one call.
-        if call.id in answered:
-            answered.remove(call.id)
+        if call.id in answers:
+            answers.remove(call.id)
+            answered.add(call.id)
         else:
             pending.append(call.id)
-    return at - 1, pending
+    return at - 1, pending, answered
 
 
 def _result(envelope: ToolResultEnvelope) -> Part:
@@ -270,20 +288,34 @@ def _told(envelope: ToolResultEnvelope) -> Part:
 
 # What holds messages together, or is signed: another value would be another message, or none.
 _KEEPS = frozenset({"role", "type", "id", "tool_call_id", "call_id", "signature", "thought_signature"})
-_STRUCTURE = re.compile(rf"(?:^|[.\]])(?:{'|'.join(sorted(_KEEPS))})$")
+# Where that may stand. What is below any other key (the arguments of a call) is somebody's data, whatever its names.
+_HOLDS = frozenset({"content", "tool_calls", "extra_content", "google"})
+# Where an image or a file may stand, and the letters it has: a text behind the same beginning is a text.
+_FILES = frozenset({"image_url", "url", "file", "file_data"})
+_FILE = re.compile(r"data:[\w.+/-]*(?:;[\w.+=-]+)*;base64,[A-Za-z0-9+/]*={0,2}")
 
 
-def _restored(old: Any, new: Any) -> Any:  # noqa: ANN401 - whatever JSON can be
-    """A redacted message, with what holds it together, and with the bytes of images, which are no text."""
+def _restored(old: Any, new: Any, place: str, kept: set[str]) -> Any:  # noqa: ANN401 - whatever JSON can be
+    """What was redacted, with what holds messages together, and with the bytes of images, which are no text.
+
+    `kept` takes the places of what stays in spite of its findings.
+    """
     if old is new:
         return new
-    if isinstance(old, dict) and isinstance(new, dict):
-        pairs = zip(old.items(), new.items(), strict=True)
-        return {
-            after: value if after in _KEEPS else _restored(value, changed) for (_, value), (after, changed) in pairs
-        }
     if isinstance(old, list | tuple) and isinstance(new, list | tuple):
-        return [_restored(before, after) for before, after in zip(old, new, strict=True)]
-    if isinstance(old, str) and old.startswith("data:") and ";base64," in old[:100]:
-        return old
-    return new
+        pairs = enumerate(zip(old, new, strict=True))
+        return [_restored(before, after, f"{place}[{at}]", kept) for at, (before, after) in pairs]
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return new
+    restored = {}
+    for (key, before), (name, after) in zip(old.items(), new.items(), strict=True):
+        inner = f"{place}.{key}"
+        file = key in _FILES and isinstance(before, str) and _FILE.fullmatch(before)
+        if before is not after and (file or (key in _KEEPS and isinstance(before, str))):
+            kept.add(inner)
+            restored[name] = before
+        elif key in _HOLDS or (key in _FILES and isinstance(before, dict)):
+            restored[name] = _restored(before, after, inner, kept)
+        else:
+            restored[name] = after
+    return restored

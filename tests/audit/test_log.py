@@ -106,6 +106,31 @@ def test_with_a_key_nobody_else_writes_a_chain(tmp_path: Path) -> None:
     assert verify_audit_log(path, key="another key of 16 bytes").problems
 
 
+def test_a_chain_that_is_taken_away_or_grown_at_its_beginning_shows(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    chained(path, KEY)
+    whole = path.read_bytes()
+    bare = [{name: value for name, value in json.loads(line).items() if name != "hash"} for line in lines(path)]
+    path.write_text("".join(f"{json.dumps(entry)}\n" for entry in bare))
+    assert "removed" in verify_audit_log(path, key=KEY).problems[0].what
+    for made in (b'{"seq":-1,"action":"memory_read"}\n', b'{"seq":false,"action":"memory_read"}\n'):
+        path.write_bytes(made + whole)
+        assert verify_audit_log(path, key=KEY).problems
+    path.write_bytes(whole.replace(b'"}\n', b'"} \n', 1))
+    assert verify_audit_log(path, key=KEY).problems
+
+
+@pytest.mark.parametrize("chain", [True, False])
+def test_a_log_goes_on_as_it_began(tmp_path: Path, chain: bool) -> None:  # noqa: FBT001
+    path = tmp_path / "audit.jsonl"
+    AuditLog(path, chain=chain).close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="chained so far"):
+        AuditLog(path, chain=not chain)
+    assert path.read_bytes() == before
+    AuditLog(path, chain=chain).close()
+
+
 def test_files_are_bounded_and_the_chain_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     count, head = chained(path, KEY, count=200, max_bytes=2000)
@@ -199,6 +224,44 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="closed"):
         log.write(records(1), CONTEXT)
     AuditLog(path).close()
+
+
+@pytest.mark.parametrize("can_truncate", [True, False])
+def test_a_disk_that_was_full_for_a_while_breaks_no_chain(tmp_path: Path, can_truncate: bool) -> None:  # noqa: FBT001
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path, chain=True, key=KEY)
+    log.write(records(2), CONTEXT)
+    file = log._file
+    assert file is not None
+
+    class Full:
+        """Takes half a line, then nothing."""
+
+        def write(self, data: memoryview) -> int:
+            if len(data) < 100:
+                raise OSError(28, "No space left on device")
+            return file.write(data[:-50])
+
+        def truncate(self, size: int) -> int:
+            if not can_truncate:
+                raise OSError(5, "Input/output error")
+            return file.truncate(size)
+
+        def close(self) -> None:
+            file.close()
+
+    log._file = Full()  # type: ignore[assignment]
+    with pytest.raises(StoreError, match="No space left"):
+        log.write(records(1), CONTEXT)
+    if can_truncate:
+        log._file = file
+    else:
+        with pytest.raises(StoreError, match="closed"):
+            log.write(records(1), CONTEXT)
+        log = AuditLog(path, chain=True, key=KEY)
+    log.write(records(3), CONTEXT)
+    log.close()
+    assert verify_audit_log(path, key=KEY, head=log.head[1]).problems == []
 
 
 def test_a_full_disk_is_an_error(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["AuditLog", "AuditProblem", "AuditVerdict", "verify_audit_log"]
 
 _BEGINNING = "0" * 64
-_HASH = re.compile(rb',"hash":"([0-9a-f]{64})"\}\n?')
+_HASH = re.compile(rb',"hash":"([0-9a-f]{64})"\}\n?\Z')
 
 
 # What is not ours to choose.
@@ -87,7 +87,12 @@ class AuditLog:
         self._pid = os.getpid()
         self._seq, self._hash, self._size = 0, _BEGINNING, 0
         self._file: io.FileIO | None = None
-        self._guarded(self._open)
+        try:
+            self._guarded(self._open)
+        except StoreError:
+            if self._file is not None:
+                self._file.close()
+            raise
 
     def write(self, records: Sequence[AuditRecord], context: AuditContext) -> None:
         """Appends records; they are with the operating system when it returns."""
@@ -139,17 +144,24 @@ class AuditLog:
             # An earlier run may have ended between two files.
             older = self._path.with_name(f"{self._path.name}.1")
             if older.exists():
-                self._seq, self._hash, _ = _last(older.read_bytes())
+                self._seq, self._hash, _ = self._found(older.read_bytes())
             self._begin()
             return
         file.seek(0)
         data = file.read()
-        self._seq, self._hash, torn = _last(data)
+        self._seq, self._hash, torn = self._found(data)
         if not data.endswith(b"\n"):
             self._put(b"\n")
         if torn:
             # A crash cut the last line off. It stays as it is, and the next line says so.
             self._append([{"action": "audit_log_mended", "torn_bytes": torn}])
+
+    def _found(self, data: bytes) -> tuple[int, str, int]:
+        """Where a log goes on, which goes on as it began: a chain with links missing is none."""
+        seq, last, torn = _last(data)
+        if seq and self._chain != bool(last):
+            raise ValueError(f"it is {'not ' * self._chain}chained so far: begin a new one, or open it as it is")
+        return seq, last or _BEGINNING, torn
 
     def _begin(self) -> None:
         self._append([{"action": "audit_log_begins", **({"after": self._hash} if self._chain else {})}])
@@ -164,18 +176,28 @@ class AuditLog:
             if self._size >= self._max and entry.get("action") != "audit_log_begins":
                 self._rotate()
             line = json.dumps({"seq": self._seq, "time": time, **entry}, ensure_ascii=False, separators=(",", ":"))
-            data = line.encode("utf-8", "surrogatepass")
-            self._seq += 1
+            data, last = line.encode("utf-8", "surrogatepass"), self._hash
             if self._chain:
-                self._hash = _chained(self._key, self._hash, data[:-1])
-                data = data[:-1] + f',"hash":"{self._hash}"}}'.encode()
+                last = _chained(self._key, last, data[:-1])
+                data = data[:-1] + f',"hash":"{last}"}}'.encode()
             self._put(data + b"\n")
+            self._seq, self._hash = self._seq + 1, last
 
     def _put(self, data: bytes) -> None:
         assert self._file is not None  # noqa: S101 - `_append` looked
         rest = memoryview(data)
-        while rest:
-            rest = rest[self._file.write(rest) :]
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            # Half a line would spoil the next one. What cannot be taken back either is mended when it is opened again.
+            if len(rest) < len(data):
+                try:
+                    self._file.truncate(self._size)
+                except OSError:
+                    file, self._file = self._file, None
+                    file.close()
+            raise
         self._size += len(data)
 
     def _rotate(self) -> None:
@@ -258,7 +280,7 @@ def verify_audit_log(
 
     Args:
         path: The log's file, as for `AuditLog`.
-        key: The key of its chain.
+        key: The key of its chain; a log without one is wrong then.
         head: The hash that a line had, `AuditLog.head`: it must be one of the chain.
 
     Raises:
@@ -279,6 +301,10 @@ def verify_audit_log(
     for file in files:
         for line, data in enumerate(_lines(file), 1):
             state.take(file.name, line, data)
+    if secret is not None and not state.chained and not state.problems:
+        state.problems.append(
+            AuditProblem(checked.name, 0, "there is a key, and no line has a hash: they were removed")
+        )
     if expected is not None and expected not in state.hashes and not state.problems:
         state.problems.append(AuditProblem(checked.name, 0, "the head is none of its hashes: its end was cut off"))
     return AuditVerdict(len(files), state.records, state.first, state.last, state.chained, state.problems)
@@ -294,13 +320,14 @@ class _Reading:
         self.problems: list[AuditProblem] = []
         self._next: int | None = None
         self._torn: tuple[str, int, int] | None = None
+        self._bare: tuple[str, int] | None = None
 
     def take(self, file: str, line: int, data: bytes) -> None:
         """Takes the next line."""
         entry = None
         with suppress(ValueError, RecursionError):
             entry = json.loads(data)
-        if not isinstance(entry, dict) or not isinstance(seq := entry.get("seq"), int):
+        if not isinstance(entry, dict) or type(seq := entry.get("seq")) is not int or seq < 0:
             # A crash does that to a last line, and the line after it says so.
             self._wrong(file, line, "it is no record") if self._torn else None
             self._torn = (file, line, len(data.rstrip(b"\n")))
@@ -320,9 +347,12 @@ class _Reading:
         self._next = seq + 1
         end = _HASH.search(data)
         if end is None:
+            self._bare = self._bare or (file, line)
             if self.chained:
                 self._wrong(file, line, "it has no hash")
             return
+        if self._bare is not None and not self.chained:
+            self._wrong(*self._bare, "it has no hash, and lines after it have")
         self.chained = True
         found = end[1].decode()
         if not hmac.compare_digest(found, _chained(self.key, self.last, data[: end.start()])):
@@ -340,14 +370,14 @@ def _chained(key: bytes | None, before: str, line: bytes) -> str:
 
 
 def _last(data: bytes) -> tuple[int, str, int]:
-    """The number of the next line, the hash of the last one, and the bytes of a line that was cut off."""
+    """The number of the next line, the hash of the last one (empty: it has none), and the bytes of a line that was cut off."""
     lines = data.split(b"\n")
     for line in reversed(lines):
         with suppress(ValueError, RecursionError):
             entry = json.loads(line)
             if isinstance(entry, dict) and isinstance(seq := entry.get("seq"), int):
-                return seq + 1, str(entry.get("hash", _BEGINNING)), 0 if line is lines[-1] else len(lines[-1])
-    return 0, _BEGINNING, len(lines[-1])
+                return seq + 1, str(entry.get("hash", "")), 0 if line is lines[-1] else len(lines[-1])
+    return 0, "", len(lines[-1])
 
 
 def _lines(path: Path) -> Iterator[bytes]:

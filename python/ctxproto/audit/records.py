@@ -19,6 +19,7 @@ __all__ = [
     "MemorySkipped",
     "MemoryWritten",
     "MessagesChanged",
+    "ResultRepeated",
     "ResultTrimmed",
     "SecretRedacted",
     "TaskStateInjected",
@@ -96,6 +97,18 @@ class CallAdded(AuditRecord):
     action: ClassVar[str] = "call_added"
     tool_call_id: str
     known: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultRepeated(AuditRecord):
+    """A result was given again for a call that is answered, and left out.
+
+    Args:
+        tool_call_id: The call.
+    """
+
+    action: ClassVar[str] = "result_repeated"
+    tool_call_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from ctxproto import _core, arguments
+from ctxproto import arguments
 from ctxproto.errors import (
     ArtifactError,
     ConfigTypeError,
+    CtxprotoError,
     InputError,
     InputTypeError,
-    InternalError,
     MissingFieldError,
     SchemaVersionError,
     shown,
 )
+from ctxproto.tasks.documents import NOTHING, Document, decoded
 from ctxproto.tasks.stores import ArtifactStore
 from ctxproto.tools import values
 from ctxproto.tools.redact import Redactor, default_redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Self
 
 __all__ = ["ArtifactRef", "DeclaredFields", "Readable", "TaskStateEnvelope"]
@@ -127,7 +127,7 @@ class TaskStateEnvelope:
         self.metadata: dict[str, Any] = {"created_at": datetime.now().isoformat(), "version": 1, "producer": None}
         self._artifact_store: Any = None if artifact_store is None else checked_store("artifact_store", artifact_store)
         self._redactor = redactor
-        self._resolved_cache: dict[str, _Document] = {}
+        self._resolved_cache: dict[str, Document] = {}
 
     def add_artifact(
         self, artifact_type: str, pointer: str, summary: str, size_bytes: int, schema_keys: Iterable[str] | None = None
@@ -161,7 +161,7 @@ class TaskStateEnvelope:
             pointer = self._artifact_store.put(value)
         elif callable(save := getattr(self._artifact_store, "save", None)):
             pointer = f"{self.task_id}:{kind}:{uuid.uuid4().hex}"
-            save(pointer, value)
+            stored(save, pointer, value)
         else:
             raise ArtifactError("the envelope has no store with a save(): give it one, or use add_artifact")
         return self.add_artifact(kind, pointer, told, len(text.encode("utf-8", "surrogatepass")), keys)
@@ -214,7 +214,7 @@ class TaskStateEnvelope:
             raise ConfigTypeError(f"unredacted is True or False, not {shown(unredacted)}")
         if version is not None:
             self.check_version(version)
-        _NOTHING.find(names)  # what is no path is told even when there is nothing to look in
+        NOTHING.find(names)  # what is no path is told even when there is nothing to look in
         found = DeclaredFields()
         left = names
         for ref in self.artifacts:
@@ -231,8 +231,8 @@ class TaskStateEnvelope:
             for name, one in zip(left, document.lookup(redactor).find(left), strict=True):
                 if one is not None:
                     texts, many, place = one
-                    decoded = [_decoded(text) for text in texts]
-                    found[name] = decoded if many else decoded[0]
+                    held = [decoded(text) for text in texts]
+                    found[name] = held if many else held[0]
                     found.sources[name] = (ref.artifact_id, place)
             left = [name for name in left if name not in found]
         found.missing = tuple(left)
@@ -312,13 +312,13 @@ class TaskStateEnvelope:
                 pointer=_member(one, "pointer", str, place),
                 summary=_member(one, "summary", str, place),
                 size_bytes=_member(one, "size_bytes", int, place),
-                schema_keys=list(_member(one, "schema_keys", list, place, [])),
+                schema_keys=_keys(one, place),
                 metadata=dict(_member(one, "metadata", dict, place, {})),
             )
             envelope.artifacts.append(ref)
         return envelope
 
-    def _document(self, ref: ArtifactRef) -> _Document:
+    def _document(self, ref: ArtifactRef) -> Document:
         if (held := self._resolved_cache.get(ref.artifact_id)) is not None:
             return held
         told = ""
@@ -338,58 +338,32 @@ class TaskStateEnvelope:
             problem = ArtifactError(f"artifact {self.artifacts.index(ref)} of the task cannot be read: {told}")
             problem.artifact_id = ref.artifact_id
             raise problem
-        self._resolved_cache[ref.artifact_id] = document = _Document(values.serialize(value))
+        self._resolved_cache[ref.artifact_id] = document = Document(values.serialize(value))
         return document
 
     def __repr__(self) -> str:
         return f"<TaskStateEnvelope: {len(self.artifacts)} artifacts>"
 
 
-class _Document:
-    """An artifact that was read, and what a policy leaves of it."""
+def stored(save: Callable[..., Any], key: str, value: Any) -> None:  # noqa: ANN401 - any artifact
+    """Calls a stranger's `save`; what it raises would quote keys and hosts.
 
-    __slots__ = ("_lookups", "_text")
-
-    def __init__(self, text: str) -> None:
-        lookup = _core.Lookup.read(text)
-        self._text = text if lookup else _as_json(text)
-        self._lookups: dict[Redactor | None, _core.Lookup] = {None: lookup or _read(self._text)}
-
-    def lookup(self, redactor: Redactor | None) -> _core.Lookup:
-        if (held := self._lookups.get(redactor)) is None:
-            assert redactor is not None  # noqa: S101 - that one is there from the beginning
-            # The whole is redacted, then fields are taken: what stands around a value says what it is.
-            redaction = redactor.redact(self._text)
-            held = _read(redaction.text) if redaction.changed else self._lookups[None]
-            self._lookups[redactor] = held
-        return held
-
-
-def _read(text: str) -> _core.Lookup:
-    lookup = _core.Lookup.read(text)
-    if lookup is None:
-        raise InternalError("an artifact was JSON, and is none redacted")
-    return lookup
-
-
-_NOTHING = _read("{}")
-
-
-def _as_json(text: str) -> str:
-    """A text that is no JSON to the letter: what Python's parser takes for it (NaN), or the text itself."""
+    Raises:
+        ArtifactError: It failed, or would have to be awaited.
+    """
+    told = ""
     try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):
-        parsed = {"_raw": text}
-    return values.serialize(parsed)
-
-
-def _decoded(text: str) -> Any:  # noqa: ANN401 - whatever JSON can be
-    try:
-        return json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        # An escape that is none, a number of thousands of digits, depths: what is written is all there is to say.
-        return text
+        outcome = save(key, value)
+    except CtxprotoError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a stranger's store raises
+        told = f"its store failed ({type(error).__name__})"
+    else:
+        if callable(close := getattr(outcome, "close", None)) and hasattr(type(outcome), "__await__"):
+            close()
+            told = "its store's save() is a coroutine, and nobody would wait for it"
+    if told:
+        raise ArtifactError(f"the artifact was not stored: {told}")
 
 
 def checked_store(argument: str, store: Any) -> Any:  # noqa: ANN401 - a store of any make
@@ -397,6 +371,14 @@ def checked_store(argument: str, store: Any) -> Any:  # noqa: ANN401 - a store o
     if issubclass(type(store), Mapping) or callable(getattr(type(store), "read", None)):
         return store
     raise ConfigTypeError(f"{argument} has a read(pointer), or is a mapping; this is {shown(store)}")
+
+
+def _keys(data: Mapping[str, Any], place: str) -> list[str]:
+    keys = list(_member(data, "schema_keys", list, place, []))
+    for at, key in enumerate(keys):
+        if not isinstance(key, str):
+            raise InputTypeError(f"{place}.schema_keys[{at}] is of type str, not {shown(key)}")
+    return keys
 
 
 _REQUIRED: Any = object()

@@ -157,7 +157,9 @@ class ArtifactStore(ABC):
             return uri
         if name.startswith("artifact://"):
             raise ArtifactError("the pointer is no artifact URI: artifact://sha256/DIGEST.KIND")
-        held = json.loads(self._load(place, f"under a name ({shown(name)})"))
+        held, record = None, self._load(place, f"under a name ({shown(name)})")
+        with suppress(ValueError, RecursionError):
+            held = json.loads(record)
         uri = ArtifactUri.parse(str(held.get("uri"))) if isinstance(held, dict) else None
         if uri is None:
             raise ArtifactError(f"the record of a name ({shown(name)}) is damaged")

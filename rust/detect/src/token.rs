@@ -355,6 +355,21 @@ impl Scan<'_, '_> {
     }
 }
 
+/// What prefixes and names of one's own begin with: `secret_redacted` is no token that was cut short.
+const WORDS: &[&[u8]] = &[
+    b"access_",
+    b"access-",
+    b"console-",
+    b"local-",
+    b"persona_",
+    b"private_",
+    b"sandbox_",
+    b"secret_",
+    b"secret-",
+    b"standard_",
+    b"token-",
+];
+
 /// Whether a matched token is one, beyond its form.
 pub(crate) fn accepts(rule: &ShapeRule, text: &[u8], hit: &Hit) -> bool {
     let token = &text[hit.start..hit.end];
@@ -364,7 +379,8 @@ pub(crate) fn accepts(rule: &ShapeRule, text: &[u8], hit: &Hit) -> bool {
         let named = (prefix.len() >= 4
             || prefix.ends_with(b"_") && body.len() >= 12 && random::is_random(body))
             && crate::index::find(prefix, b"://").is_none();
-        return named && rule.near.is_empty() && !decoy::is_blank(body);
+        let told = !WORDS.iter().any(|word| prefix.starts_with(word)) || random::is_random(body);
+        return named && told && rule.near.is_empty() && !decoy::is_blank(body);
     }
     let mut random = rule.random;
     if let Some(check) = rule.check

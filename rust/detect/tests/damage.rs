@@ -59,3 +59,17 @@ fn nothing_is_left() {
     wrong.dedup();
     assert!(wrong.is_empty(), "{all} wrong\n{}", wrong.join("\n"));
 }
+
+#[test]
+fn a_word_before_a_name_is_no_token_that_was_cut() {
+    let detector = Detector::new(&Policy::default()).unwrap();
+    for name in
+        ["secret_redacted", "secret_manager", "see secret-scanning", "sandbox_config", "access_denied"]
+    {
+        assert!(detector.scan(name.as_bytes()).is_empty(), "{name}");
+    }
+    let mut random = cases::Random(3);
+    let token = format!("secret_ci_{}", random.text(20, "0123456789abcdef"));
+    assert_eq!(detector.scan(token.as_bytes()).len(), 1);
+    assert_eq!(detector.scan(b"ghp_aB3").len(), 1);
+}
