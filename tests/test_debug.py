@@ -168,6 +168,28 @@ def test_snapshots_are_redacted_whole_and_read_back(tmp_path: Path, capsys: pyte
         ContextDebugKit.load_snapshot(tmp_path / "none")
 
 
+def test_keys_roles_and_ids_that_are_secrets_are_found_and_never_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = random_token(4)
+    for message in (
+        {"role": "user", "content": [{token: "x"}]},
+        {"role": "user", "content": [{token: None}]},
+        {"role": token, "content": "x"},
+    ):
+        assert not ContextDebugKit.assert_no_secrets([message])
+    assert token[4:] not in capsys.readouterr().out
+    protocol = ContextProtocol()
+    prepared = protocol.prepare_context("q", [protocol.handle_tool_result(token, "x")])
+    path = ContextDebugKit.dump_context_snapshot(prepared, 1, tmp_path)
+    assert token not in path.read_text()
+    assert [entry["action"] for entry in ContextDebugKit.load_snapshot(path)["audit_trail"]] == [
+        "call_added",
+        "secret_redacted",
+        "context_prepared",
+    ]
+
+
 def test_a_trace_tells_roles_and_decisions() -> None:
     protocol = ContextProtocol()
     envelope = protocol.handle_tool_result("c1", f"token {random_token(1)}")

@@ -22,6 +22,7 @@ from ctxproto import (
     ContextPolicy,
     ContextProtocol,
     InMemoryArtifactStore,
+    InputTypeError,
     MemoryQueryResult,
     MemoryStore,
     Redactor,
@@ -225,6 +226,114 @@ def test_what_holds_messages_together_stays_as_it_is() -> None:
     assert messages[0] == history[0]
     assert odd not in f"{messages[1]['content']} {messages[2]['content']}"
     assert_valid(messages)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_only_looks_like_structure_is_redacted(seed: int) -> None:
+    token = random_token(seed)
+    around = [f"data:;base64,{token}", f"data:text/plain;base64,aGk= {token}", f"data:image/png;base64,{token}"]
+    block = {"type": "tool_use", "id": "t1", "name": "f", "input": {"id": token, "type": token, "url": around[0]}}
+    history = [
+        user(around[0]),
+        {"role": "user", "content": [{"type": "text", "text": around[1]}]},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": around[1]}}]},
+        {"role": "assistant", "content": [block]},
+    ]
+    messages = ContextProtocol().prepare_context(around[2], system_prompt=around[0], history=history)
+    assert token not in json.dumps(messages)
+    found = [entry for entry in messages.audit_trail if entry["action"] == "secret_redacted"]
+    assert [(entry["place"], entry["secrets_found"]) for entry in found] == [
+        *[("system", 1), ("history", 1), ("history", 1), ("history", 1), ("history", 3), ("user_messages", 1)]
+    ]
+
+
+def test_a_result_that_is_told_already_is_not_told_again() -> None:
+    protocol = ContextProtocol()
+    request = ToolCallRequest("c1", "look", {})
+    late = protocol.handle_tool_result(request, "again")
+    for history in ([user("q"), asked("c1"), answer("c1")], [user("q"), asked("c1", "c2"), answer("c1")]):
+        messages = protocol.prepare_context(tool_results=[late], history=history)
+        assert [one["content"] for one in messages if one["role"] == "tool"] == ["found"]
+        assert messages.audit_trail[0] == {"action": "result_repeated", "tool_call_id": "c1"}
+    # Of two results of one call the first counts.
+    messages = protocol.prepare_context("q", [protocol.handle_tool_result(request, "first"), late])
+    assert roles(messages) == ["user", "assistant", "tool"]
+    assert (len(messages[1]["tool_calls"]), messages[2]["content"]) == (1, "first")
+    assert_valid(messages)
+    # An id that is asked again is another call.
+    over = [user("q"), asked("c1"), answer("c1"), {"role": "assistant", "content": "done"}]
+    messages = protocol.prepare_context("more", [late], history=over, tool_calls=[request])
+    assert [message["content"] for message in messages if message["role"] == "tool"] == ["found", "again"]
+    twice = [protocol.handle_tool_result("x", "1"), protocol.handle_tool_result("x", "2")]
+    messages = protocol.prepare_context("q", twice, tool_calls=asked("x", "x"))
+    assert [message["content"] for message in messages[2:]] == ["1", "2"]
+    assert_valid(messages)
+
+
+@pytest.mark.parametrize("given", [None, 7, "text"])
+def test_a_backend_that_gives_no_memories_is_told(given: Any) -> None:
+    backend = Memory()
+    backend.found = given
+    protocol = ContextProtocol(memory_backend=backend)
+    with pytest.raises(ConfigTypeError, match="search"):
+        protocol.prepare_context("q", memory_query="q")
+    with pytest.raises(ConfigTypeError, match="search"):
+        protocol.query_memory("q")
+    with pytest.raises(ConfigTypeError, match="search"):
+        protocol.persist_memory("The build needs Rust 1.85 and Python 3.11 on every machine.")
+
+
+class Failing:
+    """A store of somebody else's, whose errors quote what they were given."""
+
+    waits = False
+
+    def read(self, pointer: str) -> Any:
+        raise ConnectionError(pointer)
+
+    def save(self, key: str, value: Any) -> Any:
+        if self.waits:
+
+            async def save() -> None: ...
+
+            return save()
+        raise ConnectionError(f"{key}: {value}")
+
+
+@pytest.mark.parametrize(("waits", "told"), [(False, "ConnectionError"), (True, "coroutine")])
+def test_a_store_that_fails_is_an_artifact_error_that_quotes_nothing(waits: bool, told: str) -> None:
+    token, store = random_token(5), Failing()
+    store.waits = waits
+    state = TaskStateEnvelope("t1", artifact_store=store)
+    with pytest.raises(ArtifactError, match=told) as first:
+        ContextProtocol(artifact_store=store).register_task(state)
+    with pytest.raises(ArtifactError, match=told) as second:
+        state.store_artifact("analysis", token, "what was found")
+    for caught in (first, second):
+        assert token not in str(caught.value)
+        assert caught.value.__context__ is None
+
+
+def test_fields_go_through_the_policy_of_each_protocol() -> None:
+    store = {"p": '{"note": "of acme-blue-house"}'}
+    state = TaskStateEnvelope("t1")
+    state.add_artifact("notes", "p", "notes", 10)
+    strict = ContextPolicy(redactor=Redactor(known_values={"ACME": "acme-blue-house"}))
+    found = []
+    for policy in (POLICY, strict, POLICY):
+        protocol = ContextProtocol(policy=policy, artifact_store=store)
+        protocol.prepare_context("q", task_state=state)
+        found.append(protocol.get_task_state("t1", ["note"])["note"])
+    assert found == ["of acme-blue-house", "of [ACME:REDACTED]", "of acme-blue-house"]
+    assert (state._artifact_store, state._redactor) == (None, None)
+
+
+def test_a_store_that_keeps_text_gives_states_back() -> None:
+    texts = {"ctxproto:task:t1": json.dumps(TaskStateEnvelope("t1").to_dict()), "ctxproto:task:t2": "no state"}
+    protocol = ContextProtocol(artifact_store=texts)
+    assert protocol.get_task_state("t1", ["a"]).missing == ("a",)
+    with pytest.raises(InputTypeError):
+        protocol.get_task_state("t2", ["a"])
 
 
 def test_messages_that_hold_nothing_are_the_same_objects() -> None:

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ctxproto import arguments
-from ctxproto.protocol import ContextProtocol
+from ctxproto.protocol import ContextProtocol, memories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -98,7 +98,7 @@ class AsyncContextProtocol:
         if not inner._may_write():  # noqa: SLF001
             return False
         search = inner._memory_backend.search  # noqa: SLF001
-        existing = list(await _called(search, inner._query(text), namespace=scope))  # noqa: SLF001
+        existing = memories(await _called(search, inner._query(text), namespace=scope))  # noqa: SLF001
         verdict = inner._judged(text, scope, existing)  # noqa: SLF001
         if verdict.accepted:
             write, args = inner._saving(verdict, scope, existing)  # noqa: SLF001

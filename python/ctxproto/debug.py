@@ -102,14 +102,15 @@ class ContextDebugKit:
         for at, message in enumerate(arguments.several("context", context, "messages")):
             if not isinstance(message, Mapping):
                 raise ConfigTypeError(f"context[{at}] is a message, not {shown(message)}")
-            for place, key, text in _texts(values.plain(message), "", ""):
+            role = _named(str(message.get("role")), compiled)
+            for place, key, text in _texts(values.plain(message), "", "", compiled):
                 # Placeholders hold nothing, whatever stands before them.
                 line = f"{key}: {_PLACEHOLDER.sub('[]', text)}" if key else _PLACEHOLDER.sub("[]", text)
                 for expression, label, generic in compiled:
                     for match in expression.finditer(line):
                         value = match[1] if expression.groups else match[0]
                         if value and _fits(label, value, generic=generic):
-                            leaks[Leak(at, str(message.get("role")), place, label, len(value))] = None
+                            leaks[Leak(at, role, place, label, len(value))] = None
         return list(leaks)
 
     @staticmethod
@@ -118,8 +119,8 @@ class ContextDebugKit:
     ) -> bool:
         """Whether a context is clean; says where it is not, without a character of what it found.
 
-        For tests: `assert ContextDebugKit.assert_no_secrets(messages)`, or the fixture `assert_context_clean`. Takes
-        what `find_secrets` takes.
+        For tests: the fixture `assert_context_clean`, or `assert ContextDebugKit.assert_no_secrets(messages)`, of
+        which pytest prints the messages as well when it fails. Takes what `find_secrets` takes.
         """
         messages = arguments.several("context", context, "messages")
         leaks = ContextDebugKit.find_secrets(messages, patterns)  # type: ignore[arg-type]
@@ -151,12 +152,13 @@ class ContextDebugKit:
             "step": number,
             "timestamp": timestamp,
             "message_count": len(redacted),
-            "total_chars": sum(len(text) for message in redacted for _, _, text in _texts(message, "", "")),
+            "total_chars": sum(len(text) for message in redacted for _, _, text in _texts(message, "", "", [])),
             "total_tokens_est": default_tokenizer().count_messages(redacted).total,
             "messages": redacted,
         }
         if isinstance(trail := getattr(context, "audit_trail", None), list):
-            snapshot["audit_trail"] = trail
+            # Ids are not ours to choose.
+            snapshot["audit_trail"] = default_redactor().redact_json(values.plain(trail)).value
         path = directory / f"step_{number:04d}_{timestamp}.json"
         reason = _written(path, json.dumps(snapshot, indent=2, ensure_ascii=False))
         if reason:
@@ -261,16 +263,30 @@ def _fits(label: str, value: str, *, generic: bool) -> bool:
     return made and value[0] not in "/$<{%*[(." and not _WORDS_ONLY.fullmatch(value)
 
 
-def _texts(value: Any, place: str, key: str) -> Iterator[tuple[str, str, str]]:  # noqa: ANN401 - whatever JSON can be
-    """All strings in a value: where they stand, under which key, and the text."""
+def _texts(
+    value: Any,  # noqa: ANN401 - whatever JSON can be
+    place: str,
+    key: str,
+    compiled: Sequence[_Compiled],
+) -> Iterator[tuple[str, str, str]]:
+    """All strings in a value: where they stand, under which key, and the text; and keys that are secrets."""
     if isinstance(value, str):
         yield place or "message", key, value
     elif isinstance(value, dict):
         for name, one in value.items():
-            yield from _texts(one, f"{place}.{name}" if place else str(name), str(name))
+            told = _named(str(name), compiled)
+            inner = f"{place}.{told}" if place else told
+            if told != name:
+                yield inner, "", str(name)
+            yield from _texts(one, inner, str(name), compiled)
     elif isinstance(value, list):
         for at, one in enumerate(value):
-            yield from _texts(one, f"{place}[{at}]", key)
+            yield from _texts(one, f"{place}[{at}]", key, compiled)
+
+
+def _named(name: str, compiled: Sequence[_Compiled]) -> str:
+    """A name that may be told: one that looks like a secret is none."""
+    return "*" if any(expression.search(name) for expression, _, _ in compiled) else name
 
 
 def _directory(given: object) -> Path:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -25,7 +28,7 @@ from ctxproto.audit.records import (
 from ctxproto.errors import ArtifactError, ConfigTypeError, TaskIdError, shown
 from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.tasks.policy import ContextPolicy, default_policy
-from ctxproto.tasks.state import DeclaredFields, TaskStateEnvelope, checked_store
+from ctxproto.tasks.state import DeclaredFields, TaskStateEnvelope, checked_store, stored
 from ctxproto.tools.calls import ToolCallRequest
 
 if TYPE_CHECKING:
@@ -59,7 +62,7 @@ class ContextProtocol:
     Args:
         max_context_tokens: What a context may take; the policy's unless given, and 8000 unless that says otherwise.
         memory_backend: Anything with `search(query, namespace=...)` and `save(namespace, content)`, such as a
-            `MemoryStore`.
+            `MemoryStore`. What it raises comes out of the call.
         artifact_store: Anything with `read(pointer)` and `save(key, value)`, or a mapping; see `TaskStateEnvelope`.
         policy: What all layers enforce.
         user_id, session_id, task_id: Whose conversation it is: what memory it sees, and where it may write.
@@ -227,7 +230,7 @@ class ContextProtocol:
         scope = self._writer(namespace)
         if not self._may_write():
             return False
-        existing = list(self._memory_backend.search(self._query(text), namespace=scope))
+        existing = memories(self._memory_backend.search(self._query(text), namespace=scope))
         verdict = self._judged(text, scope, existing)
         if verdict.accepted:
             write, args = self._saving(verdict, scope, existing)
@@ -246,7 +249,7 @@ class ContextProtocol:
         save = getattr(self._artifact_store, "save", None)
         if not callable(save):
             raise ArtifactError("the protocol has no artifact store with a save()")
-        save(_TASK_KEY + state.task_id, state.to_dict())
+        stored(save, _TASK_KEY + state.task_id, state.to_dict())
         with self._lock:
             _keep(self._tasks, state.task_id, state, _EVENTS)
 
@@ -312,8 +315,8 @@ class ContextProtocol:
         results = assembly.results(before, envelopes, tool_calls, known)
         records: list[AuditRecord] = []
         about, recalled = [], ""
-        if found is not None:
-            recalled = self._recalled(query or "", list(found), records)
+        if query is not None:
+            recalled = self._recalled(query, memories(found), records)
             about = [assembly.system(recalled, "memory")] if recalled else []
         said = assembly.content(user_message)
         if state is not None:
@@ -367,7 +370,7 @@ class ContextProtocol:
         return f"[Memory context — relevance {best:.2f}]:\n" + "\n".join(memory.content for memory in selected)
 
     def _through(self, query: str, scope: str, found: Iterable[Any]) -> list[dict[str, Any]]:
-        _, _, selected = self.memory_gate.should_read(query, scope, list(found))
+        _, _, selected = self.memory_gate.should_read(query, scope, memories(found))
         redact = self.policy.redact_with.redact
         return [
             {"content": redact(memory.content).text, "score": memory.relevance_score, "namespace": memory.namespace}
@@ -422,14 +425,20 @@ class ContextProtocol:
             if told:
                 raise ArtifactError(told)
             if data is not None:
-                redactor = self.policy.redact_with
-                state = TaskStateEnvelope.from_dict(data, artifact_store=store, redactor=redactor)
+                if isinstance(data, str | bytes):
+                    # Such a store keeps text. What is no JSON is told below, without what the error quotes.
+                    with suppress(ValueError, RecursionError):
+                        data = json.loads(data)
+                state = TaskStateEnvelope.from_dict(data, artifact_store=store)
                 with self._lock:
                     state = self._tasks.setdefault(task_id, state)
         if state is None:
             raise TaskIdError("no state of this task is known: it was neither prepared nor registered")
+        # Somebody else's, and perhaps of other conversations: what it leaves open is this one's to say, for itself.
+        state = copy(state)
         if state._artifact_store is None:  # noqa: SLF001 - the seed's name
             state._artifact_store = store  # noqa: SLF001
+        state._redactor = state._redactor or self.policy.redact_with  # noqa: SLF001
         return state
 
     def _record(
@@ -458,6 +467,11 @@ def _state(given: object) -> TaskStateEnvelope | None:
     if given is not None and not isinstance(given, TaskStateEnvelope):
         raise ConfigTypeError(f"task_state is a TaskStateEnvelope, not {shown(given)}")
     return given
+
+
+def memories(found: object) -> list[Any]:
+    """What a stranger's search gave."""
+    return arguments.several("what the memory backend's search() gives", found, "memories")
 
 
 def _keep(held: dict[str, Any], key: str, value: Any, most: int) -> None:  # noqa: ANN401 - any value

@@ -379,7 +379,8 @@ pub(crate) fn accepts(rule: &ShapeRule, text: &[u8], hit: &Hit) -> bool {
         let named = (prefix.len() >= 4
             || prefix.ends_with(b"_") && body.len() >= 12 && random::is_random(body))
             && crate::index::find(prefix, b"://").is_none();
-        let told = !WORDS.iter().any(|word| prefix.starts_with(word)) || random::is_random(body);
+        let mut parts = body.split(|b| *b == b'_');
+        let told = !WORDS.iter().any(|word| prefix.starts_with(word)) || parts.any(random::is_random);
         return named && told && rule.near.is_empty() && !decoy::is_blank(body);
     }
     let mut random = rule.random;
