@@ -48,7 +48,8 @@ def says(role: str, content: Any = "some words") -> dict[str, Any]:
     return {"role": role, "content": content}
 
 
-_texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
+# Blank ones are refused by some APIs.
+_texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(str.strip)
 _json = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | _texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_texts, inner, max_size=3),

@@ -16,6 +16,8 @@ _TEXTS = ("input_text", "output_text")
 _CALLS = ("function_call", "custom_tool_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _FOREIGN = ("thinking", "redacted_thinking", "thought")
+# Items that no other format has: they travel as they are, as parts of this type.
+_OWN = "responses_item"
 # What an item has beside what chat messages have: its id, its status. It travels under this key.
 _ITEM = "item"
 
@@ -45,7 +47,7 @@ def from_responses(items: object) -> list[Dict]:
             calls.append({**_call(where, item), "position": len(said)})
         elif kind == "message" and pieces.role(where, item, _ROLES) == "assistant":
             # Text after calls begins another message, and so does a second text.
-            if calls or any(part.get("type") != "reasoning" for part in said) or item_of:
+            if calls or any(part["type"] not in ("reasoning", _OWN) for part in said) or item_of:
                 close()
             parts = [_from_part(part) for part in pieces.parts(where, item.get("content"))]
             item_of = _rest(item, "type", "role", "content")
@@ -53,9 +55,11 @@ def from_responses(items: object) -> list[Dict]:
                 said += parts
             else:
                 item_of = item_of or {"status": "completed"}
-        else:
+        elif kind in _OUTPUTS or kind == "message":
             close()
             chat.append(_other(where, kind, item))
+        else:
+            said.append({"type": _OWN, "item": item})
     close()
     return chat
 
@@ -99,12 +103,10 @@ def _other(where: str, kind: object, item: Dict) -> Dict:
         parts = [_from_part(part) for part in pieces.parts(where, output)]
         message: Dict = {"role": "tool", "tool_call_id": call_id, "content": pieces.content(parts)}
         rest = _rest(item, "type", "call_id", "output")
-    elif kind == "message":
+    else:
         parts = [_from_part(part) for part in pieces.parts(where, item.get("content"))]
         message = {"role": item["role"], "content": pieces.content(parts)}
         rest = _rest(item, "type", "role", "content")
-    else:
-        raise pieces.no_form(where, item, "a chat message")
     return {**message, **({_ITEM: rest} if rest else {})}
 
 
@@ -119,13 +121,16 @@ def _said(where: str, message: Dict, custom: set[str]) -> list[Dict]:
             items.append({"type": "message", "role": "assistant", "content": content, **message.get(_ITEM, {})})
             texts.clear()
 
-    for kind, one in pieces.in_order(pieces.parts(where, message.get("content")), pieces.calls_of(where, message)):
+    for kind, one in pieces.in_order(pieces.said(where, message), pieces.calls_of(where, message)):
         if kind == "call":
             close()
             items.append(_call_item(where, one, custom))
         elif one.get("type") == "reasoning":
             close()
             items.append(one)
+        elif one.get("type") == _OWN:
+            close()
+            items.append(dict(one["item"]))
         else:
             texts += _to_part(where, one, "output_text")
     close()
@@ -149,9 +154,8 @@ def _output(where: str, message: Dict, custom: set[str]) -> Dict:
     call_id, content = message.get("tool_call_id"), message.get("content")
     if type(call_id) is not str:
         raise InputTypeError(f"{where}.tool_call_id is a str, not {shown(call_id)}")
-    if message.get("is_error") is True and type(content) is str and not content.startswith("[error] "):
-        content = "[error] " + content
     output = content if type(content) is str else _to_parts(where, message, "input_text")
+    output = pieces.failed(output) if message.get("is_error") is True else output
     kind = "custom_tool_call_output" if call_id in custom else "function_call_output"
     return {"type": kind, "call_id": call_id, "output": output, **message.get(_ITEM, {})}
 
@@ -166,7 +170,10 @@ def _to_part(where: str, part: Dict, text: str) -> list[Dict]:
         return [{"type": "input_image", "image_url": url, "detail": detail}]
     match part.get("type"):
         case "text":
-            return [{**_rest(part, "thought_signature", "cache_control"), "type": text}]
+            kept = ("text", "annotations", "logprobs") if text == "output_text" else ("text",)
+            return [{**pieces.only(part, *kept), "type": text}]
+        case "file" if isinstance(part.get("file"), dict):
+            return [{"type": "input_file", **part["file"]}]
         case "refusal" | "input_file":
             return [part]
         case kind if kind in _FOREIGN:
@@ -182,6 +189,9 @@ def _from_part(part: Dict) -> Dict:
         if (detail := part.get("detail", "auto")) != "auto":
             image["image_url"]["detail"] = detail
         return image
+    # The chat API knows files by content and by id.
+    if part.get("type") == "input_file" and part.keys() <= {"type", "file_data", "file_id", "filename"}:
+        return {"type": "file", "file": _rest(part, "type")}
     return part
 
 
