@@ -36,7 +36,7 @@ from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.memory.store import MemoryHit, MemoryRecord, MemoryStore
 from ctxproto.messages.convert import PairingProblem, Repaired, convert, pairing_problems, repair_pairing
 from ctxproto.messages.message import Message
-from ctxproto.tokens import MessageCount, Tokenizer
+from ctxproto.tokens import MessageCount, SdkObject, Tokenizer
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
 from ctxproto.tools.redact import Allow, Redactor, known_values_from_env, redact, scan
@@ -76,6 +76,7 @@ __all__ = [
     "Rule",
     "RuleError",
     "Scope",
+    "SdkObject",
     "StoreError",
     "Stream",
     "StreamError",

@@ -50,6 +50,7 @@ def without_empty(name: str, chat: list[Dict], changes: list[tuple[str, str, int
         # Anthropic's instructions stand apart.
         if name == "responses" or role not in ("system", "developer"):
             follows = role == "assistant"
+    changes.sort(key=lambda change: change[2])
     return left[::-1]
 
 

@@ -199,8 +199,9 @@ def _from_part(part: Dict) -> Dict:
         if isinstance(text, str) and isinstance(mime, str) and mime.startswith("image/"):
             # The SDK writes the letters that stand in URLs; other APIs do not read them.
             return pieces.image(f"data:{mime};base64,{text.translate(_LETTERS)}", _signature(part))
-    elif isinstance(file, Mapping) and file.keys() <= {"file_uri", "fileUri"}:
-        if isinstance(uri := pieces.key(file, "file_uri"), str):
+    if isinstance(file, Mapping) and file.keys() <= {"file_uri", "fileUri"}:
+        uri = pieces.key(file, "file_uri")
+        if isinstance(uri, str):
             return pieces.image(uri, _signature(part))
     return {"type": _OWN, "part": part}
 

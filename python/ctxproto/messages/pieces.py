@@ -86,7 +86,7 @@ def said(where: str, message: Dict) -> list[Dict]:
     return parts(where, message.get("content")) + beside
 
 
-def failed(found: object) -> object:
+def failed(found: Any) -> Any:  # noqa: ANN401 - a str, parts, or nothing
     """The content of a failed tool's result, for APIs that have no field for it."""
     if type(found) is str:
         return found if found.startswith(_FAILED) else _FAILED + found
