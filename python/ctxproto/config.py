@@ -73,6 +73,8 @@ def load(path: Path) -> Config:
     if "rules" in values:
         # Relative to the file that names them, wherever the command runs.
         values["rules"] = [str(path.parent / rule) for rule in values["rules"]]
+    if "memory" in values:
+        values["memory"] = str(path.parent / values["memory"])
     return Config(values, path)
 
 
@@ -149,6 +151,10 @@ def _pii(value: object) -> str | None:
     return f"one of {', '.join(_PII_SETS)}, or a list of labels"
 
 
+def _file(value: object) -> str | None:
+    return None if isinstance(value, str) and value and "\0" not in value else "the path of a store"
+
+
 def _one_of(choices: Sequence[str]) -> Callable[[object], str | None]:
     return lambda value: None if isinstance(value, str) and value in choices else f"one of {', '.join(choices)}"
 
@@ -171,6 +177,7 @@ KEYS: dict[str, Callable[[object], str | None]] = {
     "format": _one_of(_FORMATS),
     "threads": _threads,
     "known_env": _flag,
+    "memory": _file,
     "allow.values": _strings,
     "allow.patterns": _strings,
     "allow.rules": _strings,

@@ -14,7 +14,9 @@ def test_version_and_help(cli: Cli) -> None:
     assert re.fullmatch(r"ctxproto \d+\.\d+\.\d+\n", cli("--version").text)
     assert "sanitize" in cli("--help").text
     assert cli("-h").text == cli("--help").text
-    for command in ("sanitize", "scan", "rules", "rules list", "config", "config show", "completion"):
+    for command in ("sanitize", "scan", "rules", "rules list", "config", "config show", "completion", "memory",
+        "memory add", "memory search", "memory list", "memory forget", "memory stats", "memory check", "memory export",
+        "memory import"):  # fmt: skip
         text = cli(*command.split(), "--help").text
         assert "Usage: ctxproto" in text
         assert max(map(len, text.splitlines())) <= 80

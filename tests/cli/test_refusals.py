@@ -38,6 +38,16 @@ def calls(secret: str) -> Iterator[list[str]]:
             yield [*words, option, secret]
         for option in ("--rules", "--config"):
             yield [*words, option, f"{secret}.toml"]
+    for words in (["memory"], ["memory", "list"], ["memory", "list", "u", "--store", "no.db"]):
+        yield [*words, f"--{secret}"]
+        yield [*words, "--kind", secret]
+        yield [*words, "--limit", secret]
+    yield ["memory", secret]
+    yield ["memory", "check", secret]
+    yield ["memory", "add", f"{secret}:", secret, "--store", "new.db"]
+    yield ["memory", "add", "u", secret, "--ttl", secret, "--store", "new.db"]
+    yield ["memory", "forget", f":{secret}", "--store", "new.db"]
+    yield ["memory", "forget", "*", "--store", "new.db"]
     yield ["rules", secret]
     yield ["rules", "show", secret]
     yield ["rules", "show", "github-pat", secret]

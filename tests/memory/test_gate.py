@@ -222,3 +222,28 @@ def test_any_text_is_judged(text: str) -> None:
 def test_a_write_names_one_namespace(bad: str) -> None:
     with pytest.raises(ctxproto.ConfigError, match="namespace"):
         MemoryContextGate().should_write(CONCLUSION, bad)
+
+
+def test_any_object_that_searches_and_saves_is_a_backend() -> None:
+    """Seed 000, section 6: "as long as they implement search() / save()"."""
+
+    class Backend:
+        def __init__(self) -> None:
+            self.kept: list[tuple[str, str]] = []
+
+        def search(self, query: str, namespace: str) -> list[MemoryQueryResult]:  # noqa: ARG002 - it isolates nobody
+            found = enumerate(self.kept)
+            return [memory(text, 0.8, owner, str(at)) for at, (owner, text) in found if query in text]
+
+        def save(self, namespace: str, content: str) -> None:
+            self.kept.append((namespace, content))
+
+    gate, backend = MemoryContextGate(), Backend()
+    namespace = gate.resolve_namespace("42", "abc", "1")
+    # What the backend does not, the gate does.
+    backend.save("user_421", f"{CONCLUSION} Of somebody else.")
+    if gate.should_write(CONCLUSION, namespace):
+        backend.save(namespace, CONCLUSION)
+    candidates = backend.search("pip-tools", namespace=gate.get_namespace_prefix("42"))
+    assert len(candidates) == 2
+    assert [one.content for one in gate.should_read("pip-tools", namespace, candidates)[2]] == [CONCLUSION]

@@ -6,13 +6,13 @@ import json
 import multiprocessing
 import os
 import random
-import signal
 import subprocess
 import sys
 import threading
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ctxproto
@@ -20,11 +20,11 @@ import pytest
 from ctxproto import MemoryContextGate, MemoryIdError, MemoryStore, Namespace, StoreError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_backends import BACKENDS
 from strategies import random_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 # Ids that took others' memories in one product or another.
 OWNERS = ["a", "ab", "A", "a_", "a%", "%", "_", "*", "?", "[a]", "..", ".", "/", "\\", ":", "a:b", "é", "e\u0301", " "]
@@ -57,9 +57,9 @@ def test_the_cycle_of_the_seed() -> None:
     assert store.search("zebra dependency of nowhere else", "user_42:")[0].relevance_score < 0.75
 
 
-@pytest.fixture(params=["memory", "file"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
-    with MemoryStore(":memory:" if request.param == "memory" else tmp_path / "memory.db") as store:
+@pytest.fixture(params=BACKENDS)
+def store(request: pytest.FixtureRequest) -> Iterator[MemoryStore]:
+    with BACKENDS[request.param]() as store:
         yield store
 
 
@@ -236,47 +236,13 @@ def test_forgetting_says_when_a_reader_still_holds_it(tmp_path: Path) -> None:
     assert not found_in(tmp_path, "marker")
 
 
-WRITER = """
-import sys
-from ctxproto import MemoryStore
-store = MemoryStore(sys.argv[1])
-old = None
-for n in range(10**6):
-    saved = store.save(f"u:{sys.argv[2]}", f"memory {n} of {sys.argv[2]} " + "x" * (n * 37 % 5000))
-    print(saved.memory_id, flush=True)
-    if n % 5 == 4:
-        print(store.supersede(saved.memory_id, "u:", f"better {n}").memory_id, flush=True)
-    if n % 11 == 10:
-        store.forget("nobody:")
-"""
-
-
-def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
-    path = tmp_path / "m.db"
-    acknowledged: set[str] = set()
-    draw = random.Random(3)
-    for number in range(12):
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, path, str(number)], stdout=subprocess.PIPE, text=True)
-        assert writer.stdout is not None
-        if number:
-            acknowledged.add(writer.stdout.readline().strip())
-        time.sleep(draw.random() * 0.2)
-        writer.send_signal(signal.SIGKILL)
-        # Whole lines alone were said.
-        acknowledged.update(line.strip() for line in writer.stdout if line.endswith("\n"))
-        writer.wait()
-        writer.stdout.close()
-        with MemoryStore(path) as store:
-            store.check()
-            records = {record.memory_id: record for record in store.list("*", history=True)}
-        assert acknowledged <= records.keys() | {""}
-        # Either both halves of a supersession, or none.
-        for record in records.values():
-            if record.supersedes:
-                assert records[record.supersedes].superseded_by == record.memory_id
-            if record.superseded_by:
-                assert records[record.superseded_by].supersedes == record.memory_id
-    assert len(acknowledged) > 20
+def test_what_was_acknowledged_survives_kills() -> None:
+    script = Path(__file__).parents[2] / "ci" / "kill_writers.py"
+    done = subprocess.run(
+        [sys.executable, script, "--kills", "20", "--seed", "3"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ", 0 wrong" in done.stdout
 
 
 def _write(path: str, name: str, count: int) -> None:

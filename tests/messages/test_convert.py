@@ -409,3 +409,10 @@ def test_signatures_of_images_come_back() -> None:
     request = {"contents": [{"role": "model", "parts": [drawn]}]}
     assert convert(request, "gemini", "gemini") == request
     assert "c2ln" not in json.dumps(convert(request, "gemini", "anthropic"))
+
+
+def test_no_empty_text_stands_in_a_result_for_anthropic() -> None:
+    texts = [{"type": "text", "text": text} for text in ("", "x", " ")]
+    chat = [says("user"), asks("a", "b"), result("a", texts), result("b", texts[:1])]
+    blocks = convert(chat, "openai", "anthropic")["messages"][2]["content"]
+    assert [block["content"] for block in blocks] == [texts[1:2], []]

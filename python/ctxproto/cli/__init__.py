@@ -28,6 +28,9 @@ _COMMANDS = {
     "scan": ("scan", "Find them and say where; exit with 1 if there are any"),
     "count": ("count", "Count the tokens of files or a pipe"),
     "trim": ("trim", "Redact files or a pipe and cut them to a number of tokens"),
+    "audit": ("audit", "Check that an audit log is whole and unchanged"),
+    "snapshot": ("snapshot", "Show what a model saw, or what differs between two calls"),
+    "memory": ("memory", "Write, find, list and forget what agents remember"),
     "rules": ("rules", "List, show, check and test the rules"),
     "config": ("config", "Show the settings and where they come from"),
     "completion": ("completion", "Print a completion script for a shell"),
@@ -66,8 +69,8 @@ class _Commands(usage.Group):
 def cli() -> None:
     """Keep secrets and personal data out of logs and of what an LLM agent sees.
 
-    Exit status: 0 done, 1 something was found (scan), 2 wrong usage or settings, 3 some inputs failed,
-    130 interrupted.
+    Exit status: 0 done, 1 something was found (scan) or turned away (memory add), 2 wrong usage or settings, 3 some
+    inputs failed, 130 interrupted.
     """
 
 

@@ -32,6 +32,7 @@ _DEFAULTS: dict[str, Any] = {
     "format": "auto",
     "threads": None,
     "known_env": False,
+    "memory": None,
     "allow.values": [],
     "allow.patterns": [],
     "allow.rules": [],

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from ctxproto import arguments
+from ctxproto import _core, arguments
 from ctxproto.errors import ConfigError, ConfigTypeError, shown
-from ctxproto.memory import writing
 from ctxproto.memory.namespaces import AnyNamespace, AnyScope, Namespace, Scope, component, namespace_of
 from ctxproto.tokens import Tokenizer, default_tokenizer
 from ctxproto.tools.redact import Redactor, default_redactor
@@ -67,7 +66,7 @@ class WriteVerdict(NamedTuple):
     Args:
         accepted: Whether it may be written.
         rule: The rule that decided: "accepted", "secret", "fragment", "too_long", "low_density", "raw_log",
-            "reasoning", "echo", "duplicate", or "merge": accepted, in the place of what it nearly repeats.
+            "reasoning", "chatter", "echo", "duplicate", or "merge": accepted, in the place of what it nearly repeats.
         reason: The rule in words, with its numbers; nothing of the content.
         content: What to write: the content as the redactor leaves it; empty when rejected.
         labels: The labels of what was redacted.
@@ -149,8 +148,11 @@ class MemoryContextGate:
 
         Args:
             query: What was searched for.
-            namespace: The reader. From a namespace, its own memories and those above it are visible (a task reads its
-                own, its session's and its user's); from a prefix such as `user_42:`, all that it covers.
+            namespace: The reader. From a namespace, its own memories and those above it are visible: a task reads its
+                own, its session's and its user's, and not those of another task or session, whatever the search
+                found (seed 000, section 4: "visible only within the current task"). What is to be known everywhere
+                is written to the user's namespace. To read all that a search of `user_42:` found, other sessions
+                too, pass that prefix here as well.
             memories: Candidates. One without a valid namespace or with a score that is no number is left out.
 
         Returns:
@@ -216,11 +218,13 @@ class MemoryContextGate:
         Raises:
             ConfigError: An argument is not as it must be.
         """
-        text = arguments.text("content", content)
+        text = _utf8(arguments.text("content", content))
         Namespace.checked("namespace", namespace)
         who = arguments.one_of("provenance", provenance, PROVENANCES)
-        before = [arguments.text(f"seen[{at}]", one) for at, one in enumerate(arguments.several("seen", seen, "str"))]
-        there = [_content(at, one) for at, one in enumerate(arguments.several("existing", existing, "memories"))]
+        before = [
+            _utf8(arguments.text(f"seen[{at}]", one)) for at, one in enumerate(arguments.several("seen", seen, "str"))
+        ]
+        there = [_utf8(_content(at, one)) for at, one in enumerate(arguments.several("existing", existing, "memories"))]
         verdict = self._judged(text, who, before, there)
         if verdict.accepted:
             with self._lock:
@@ -229,28 +233,21 @@ class MemoryContextGate:
 
     def _judged(self, raw: str, provenance: str, seen: list[str], existing: list[str]) -> WriteVerdict:
         # The raw length first: nobody waits for the redaction of a dump.
-        if len(raw) > writing.LONGEST:
-            return _no("too_long", f"{len(raw):,} characters, {writing.LONGEST:,} at most: a tool's raw output")
-        if (length := len(raw.strip())) < writing.SHORTEST:
-            return _no("fragment", f"{length} characters, {writing.SHORTEST} at least")
+        if len(raw) > _LONGEST:
+            return _no("too_long", f"{len(raw):,} characters, {_LONGEST:,} at most: a tool's raw output")
+        if (length := _core.judged_length(raw)) < _SHORTEST:
+            return _no("fragment", f"{length} characters, {_SHORTEST} at least")
         redaction = self._redactor.redact(raw)
         text, labels = redaction.text, tuple(dict.fromkeys(finding.label for finding in redaction.findings))
-        if labels and len(_PLACEHOLDER.sub("", text).strip()) < writing.SHORTEST:
+        if labels and _core.judged_length(_PLACEHOLDER.sub("", text)) < _SHORTEST:
             return _no("secret", f"hardly more than {len(redaction.findings)} redacted values", labels)
-        if (letters := writing.density(text)) < writing.LEAST_LETTERS:
-            return _no("low_density", f"{letters:.0%} letters, {writing.LEAST_LETTERS:.0%} at least", labels)
-        if writing.is_log(text):
-            return _no("raw_log", "a tool's output as it came: lines of a log, a trace, a diff or a JSON dump", labels)
-        if writing.is_reasoning(text):
-            return _no("reasoning", "half of it or more are steps on the way, no outcome", labels)
-        if provenance in {"system", "recalled"} or writing.echoes(text, seen):
-            return _no("echo", "it was put before the model, the model did not find it", labels)
-        if (found := writing.closest(text, existing)) is not None:
-            at, same = found
-            if same:
-                return _no("duplicate", f"existing[{at}] says the same", labels, at)
-            return WriteVerdict(True, "merge", f"nearly what existing[{at}] says", text, labels, at)
-        return WriteVerdict(True, "accepted", "no rule is against it", text, labels)
+        rule, letters, repeats = _core.judge(text, seen, existing)
+        if provenance in {"system", "recalled"} and rule in {"accepted", "merge", "duplicate"}:
+            rule, repeats = "echo", None
+        reason = _REASONS[rule].format(letters=letters or 0.0, at=repeats)
+        if rule in {"accepted", "merge"}:
+            return WriteVerdict(True, rule, reason, text, labels, repeats)
+        return _no(rule, reason, labels, repeats)
 
     def resolve_namespace(self, user_id: str, session_id: str | None = None, task_id: str | None = None) -> str:
         """The namespace of a user, a session, a task, in the string form: `user_42:session_abc:task_1`.
@@ -280,6 +277,19 @@ class MemoryContextGate:
             }
 
 
+# Characters, without the spaces around; those of a script without spaces count twice. Less is a fragment.
+_SHORTEST = 50
+_LONGEST = 50_000
+_REASONS = {
+    "accepted": "no rule is against it",
+    "low_density": "{letters:.0%} letters, 30% at least",
+    "raw_log": "a tool's output as it came: lines of a log, a trace, a diff, a listing or a JSON dump",
+    "reasoning": "half of it or more are steps on the way, no outcome",
+    "chatter": "half of it or more is what an assistant says to be polite",
+    "echo": "it was put before the model, the model did not find it",
+    "duplicate": "existing[{at}] says the same",
+    "merge": "nearly what existing[{at}] says",
+}
 _PLACEHOLDER = re.compile(r"\[[A-Z][A-Z0-9_]*:\w+\]|\*{4,}")
 
 
@@ -313,6 +323,11 @@ def _candidate(at: int, memory: Any) -> _Candidate:  # noqa: ANN401 - whatever a
     except Exception:  # noqa: BLE001 - the same
         number = -1.0
     return _Candidate(number if math.isfinite(number) and number >= 0 else -1.0, str.__str__(content), memory)
+
+
+def _utf8(text: str) -> str:
+    """The text with a question mark for each lone surrogate."""
+    return text if arguments.is_utf8(text) else text.encode("utf-8", "replace").decode()
 
 
 def _content(at: int, memory: object) -> str:

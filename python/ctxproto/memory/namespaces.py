@@ -7,6 +7,7 @@ before them, so that no id can forge a border: `user_42:session_abc` is two comp
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ctxproto import arguments
@@ -200,6 +201,15 @@ def namespace_of(value: object) -> Namespace | None:
     """The namespace that a backend gave with a memory; None when it is none."""
     if not issubclass(type(value), str | tuple | list):
         return None
+    # Those of one conversation are read again with every call.
+    return _read(value) if type(value) is str and len(value) <= _SHORT else _read.__wrapped__(value)
+
+
+_SHORT = 500
+
+
+@lru_cache(maxsize=4096)
+def _read(value: str) -> Namespace | None:
     try:
         return Namespace.checked("namespace", value)
     except (ConfigError, ConfigTypeError):

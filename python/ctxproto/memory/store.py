@@ -2,112 +2,42 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import time
-import uuid
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ctxproto import _core, arguments
-from ctxproto.errors import ConfigError, ConfigTypeError, InputError, StoreError, shown
-from ctxproto.memory.gate import PROVENANCES, MemoryQueryResult, Provenance, share
+from ctxproto.errors import ConfigError, ConfigTypeError, StoreError, shown
+from ctxproto.memory import records, retrieval
+from ctxproto.memory.embedders import Embedder, Embedding
+from ctxproto.memory.gate import share
+from ctxproto.memory.graph import Graphs
 from ctxproto.memory.namespaces import AnyNamespace, AnyScope, Namespace, Scope
-from ctxproto.tools.redact import Redactor, default_redactor, shown_path
+from ctxproto.memory.records import Kind, MemoryHit, MemoryRecord, StoreStats, record_of
+from ctxproto.tools.redact import Redactor, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from datetime import datetime, timedelta
     from typing import Self
 
-__all__ = ["KINDS", "MemoryHit", "MemoryRecord", "MemoryStore", "StoreStats"]
+    from ctxproto.memory.gate import Provenance
 
-Kind: TypeAlias = Literal["working", "long_term", "decision", "entity"]
-KINDS: tuple[str, ...] = ("working", "long_term", "decision", "entity")
+__all__ = ["MemoryStore"]
 
-CONTENT_MAX = 1_000_000
-"""Characters of a content, and of its metadata as JSON: a memory, not an archive."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TICK = timedelta(microseconds=1)
 # Calls after which what has expired is swept away.
 _SWEEP_EVERY = 256
-# Left behind by a fork: closing them here would give up what the parent holds.
-_INHERITED: list[_core.Records] = []
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryRecord:
-    """A memory as the store keeps it.
-
-    Args:
-        memory_id: Unique in the store.
-        namespace: Whose it is.
-        content: What is remembered, redacted.
-        kind: "working" (notes of a step), "long_term", "decision" or "entity".
-        purpose: A tag that says what it is for.
-        importance: 0 to 1.
-        provenance: Who said it.
-        created: When it was written; like all times here with a time zone, UTC.
-        valid_from: From when it is true.
-        valid_to: Until when it is; None for no end.
-        supersedes: The id of the memory whose place it took.
-        superseded_by: The id of the memory that took its place.
-        expires: When it is gone by itself.
-        metadata: What else there is to say, as JSON has it; redacted.
-    """
-
-    memory_id: str
-    namespace: Namespace
-    content: str
-    kind: str
-    purpose: str
-    importance: float
-    provenance: str
-    created: datetime
-    valid_from: datetime
-    valid_to: datetime | None
-    supersedes: str | None
-    superseded_by: str | None
-    expires: datetime | None
-    metadata: dict[str, Any]
-
-
-@dataclass
-class MemoryHit(MemoryQueryResult):
-    """A memory that `MemoryStore.search` found: what the gate takes, and how it came to its score.
-
-    Args:
-        record: The whole memory.
-        bm25: Its BM25 score among the memories that were searched.
-    """
-
-    record: MemoryRecord
-    bm25: float
-
-
-class StoreStats(NamedTuple):
-    """How much is there.
-
-    Args:
-        current: Memories that are true now.
-        past: Those that were superseded, or are not true now.
-        expired: Those that nobody sees any more, not swept away yet.
-        namespaces: Namespaces that hold any of them.
-        bytes: Size of the whole store.
-    """
-
-    current: int
-    past: int
-    expired: int
-    namespaces: int
-    bytes: int
-
+# Rerankers read every text in full.
+_RERANKED_MAX = 1_000
 
 # Named, for in the class below `list` is a method.
 Records: TypeAlias = list[MemoryRecord]
 Hits: TypeAlias = list[MemoryHit]
 Namespaces: TypeAlias = list[Namespace]
+Contents: TypeAlias = list[str]
+Numbers: TypeAlias = list[int]
+Reranker: TypeAlias = "Callable[[str, list[str]], Iterable[float]]"
 
 
 class MemoryStore:
@@ -122,6 +52,11 @@ class MemoryStore:
     Args:
         path: The file, made when it is not there; ":memory:" for none.
         redactor: What contents, purposes and metadata go through; the default policy unless given.
+        embedder: What makes vectors of contents and queries; without one, words alone are compared. A store has the
+            vectors of one model. What was written without one is found by its words until `embed` gives it one.
+        model: What the embedder's model is called; its attribute `name` unless given.
+        graph_from: From how many memories on a top-level namespace gets an HNSW graph beside the scan, built in the
+            background by the first searches (needs `ctxproto[hnsw]`; up to 20,000 a scan is sooner); None for never.
         wait: Seconds that a call waits for other processes that write.
         clock: What tells the time, in seconds since 1970.
 
@@ -137,33 +72,36 @@ class MemoryStore:
     ([], 1, [])
     """
 
+    _open: _core.Records | None = None
+    _graphs: Graphs | None = None
+    _writes = 0
+
     def __init__(
         self,
         path: str | os.PathLike[str],
         *,
         redactor: Redactor | None = None,
+        embedder: Embedder | None = None,
+        model: str | None = None,
+        graph_from: int | None = None,
         wait: float = 10.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if redactor is not None and not isinstance(redactor, Redactor):
-            raise ConfigTypeError(f"redactor is a Redactor, not {shown(redactor)}")
-        if not callable(clock):
-            raise ConfigTypeError(f"clock is a function, not {shown(clock)}")
+        self._prepare(redactor, embedder, model, clock)
+        self._graphs = None if graph_from is None else Graphs(arguments.number("graph_from", graph_from, 1))
         self._path = _path(path)
-        self._wait = _seconds("wait", wait)
-        self._redactor = redactor or default_redactor()
-        self._clock = clock
-        self._open: _core.Records | None = _opened(self._path, self._wait)
-        self._pid = os.getpid()
-        self._writes = 0
+        self._open = _opened(self._path, records.seconds("wait", wait))
+
+    def _prepare(self, redactor: object, embedder: object, model: object, clock: Callable[[], float]) -> None:
+        self._maker = records.Maker(redactor, clock)
+        if embedder is None and model is not None:
+            raise ConfigError("model is the name of an embedder's model: there is no embedder")
+        self._embedding = None if embedder is None else Embedding(embedder, model)
 
     @property
     def _core(self) -> _core.Records:
         if self._open is None:
             raise StoreError("the store is closed")
-        if self._pid != os.getpid() and self._path is not None:
-            _INHERITED.append(self._open)
-            self._open, self._pid = _opened(self._path, self._wait), os.getpid()
         return self._open
 
     def save(
@@ -194,7 +132,7 @@ class MemoryStore:
             ttl: Seconds after which it is gone by itself.
             metadata: What else there is to say: what JSON has a form for.
         """
-        row = self._row(
+        row = self._maker.row(
             Namespace.checked("namespace", namespace).key,
             content=content,
             kind=kind,
@@ -206,15 +144,15 @@ class MemoryStore:
             ttl=ttl,
             metadata=metadata,
         )
-        self._core.insert([row])
+        self._core.insert([row], self._vectors([row["content"]]))
         self._sweep_now_and_then()
-        return _record(row)
+        return record_of(row)
 
     def get(self, memory_id: str, namespace: AnyScope) -> MemoryRecord | None:
         """The memory of an id, if it is in the namespaces that are named and has not expired."""
         scope = Scope.of(namespace)
-        row = self._core.get(scope.key, scope.below, _id(memory_id), self._now())
-        return None if row is None else _record(row)
+        row = self._core.get(scope.key, scope.below, records.id_of(memory_id), self._maker.now())
+        return None if row is None else record_of(row)
 
     def update(
         self,
@@ -234,21 +172,21 @@ class MemoryStore:
         What was there before is gone; `supersede` keeps it. Raises `MemoryIdError` when no such memory is in the
         namespaces that are named.
         """
-        scope, now = Scope.of(namespace), self._now()
-        row = self._core.update(
-            scope.key,
-            scope.below,
-            _id(memory_id),
+        scope, now = Scope.of(namespace), self._maker.now()
+        change = self._maker.change(
             now,
-            content=None if content is None else self._content(content),
-            kind=None if kind is None else arguments.one_of("kind", kind, KINDS),
-            purpose=None if purpose is None else self._purpose(purpose),
-            importance=None if importance is None else share("importance", importance),
-            valid_to=None if valid_to is None else (_ticks("valid_to", valid_to),),
-            expires=None if ttl is None else (_end(now, ttl),),
-            metadata=None if metadata is None else self._metadata(metadata),
+            content=content,
+            kind=kind,
+            purpose=purpose,
+            importance=importance,
+            valid_to=valid_to,
+            ttl=ttl,
+            metadata=metadata,
         )
-        return _record(row)
+        vectors = None if change["content"] is None else self._vectors([change["content"]])
+        row = self._core.update(scope.key, scope.below, records.id_of(memory_id), now, **change)
+        self._embed(row, vectors)
+        return record_of(row)
 
     def supersede(
         self,
@@ -271,7 +209,7 @@ class MemoryStore:
         the namespaces that are named, or was superseded already.
         """
         scope = Scope.of(namespace)
-        row = self._row(
+        row = self._maker.row(
             b"",
             content=content,
             kind=kind,
@@ -283,7 +221,10 @@ class MemoryStore:
             ttl=ttl,
             metadata=metadata,
         )
-        return _record(self._core.supersede(scope.key, scope.below, _id(memory_id), row, self._now()))
+        vectors = self._vectors([row["content"]])
+        row = self._core.supersede(scope.key, scope.below, records.id_of(memory_id), row, self._maker.now())
+        self._embed(row, vectors)
+        return record_of(row)
 
     def list(
         self,
@@ -303,10 +244,10 @@ class MemoryStore:
             history: Also those that were superseded or are not true now.
             limit: At most so many.
         """
-        scope, now = Scope.of(namespace), self._now()
-        at = _at(now, as_of, history)
-        rows = self._core.list(scope.key, scope.below, now, at, _kind(kind), _limit(limit))
-        return [_record(row) for row in rows]
+        scope, now = Scope.of(namespace), self._maker.now()
+        at = records.moment(now, as_of, history)
+        rows = self._core.list(scope.key, scope.below, now, at, records.kind_of(kind), records.limit_of(limit))
+        return [record_of(row) for row in rows]
 
     def search(
         self,
@@ -316,19 +257,133 @@ class MemoryStore:
         kind: Kind | None = None,
         as_of: datetime | None = None,
         limit: int = 50,
+        also: Iterable[str] = (),
+        scale: Literal["calibrated", "cosine"] = "calibrated",
+        mmr: float = 0.9,
+        recency: float = 0.0,
+        half_life: float | timedelta = 30 * 86_400.0,
+        importance: float = 0.0,
+        reranker: Reranker | None = None,
+        explain: bool = False,
     ) -> Hits:
-        """The memories of a scope that share words with `query`, the best first: BM25 over that scope alone.
+        """The memories of a scope that fit `query`, the best first: by their words (BM25) and by their vectors.
 
-        The relevance is relative to the best one's, which is 1 when that holds at least half of the words that were
-        asked for, and less when it holds fewer; words such as "which" and "the" do not count. Every memory of the scope
-        is read for a search: 10,000 take some 60 ms.
+        The score of a hit is in [0, 1], on a scale that is calibrated for each model. By words it is relative to the
+        best one's, which is 1 when that holds at least half of the words that were asked for, and less when it holds
+        fewer; words such as "which" and "the" do not count, nor do English endings. By vectors, the cosine that
+        unrelated texts have is 0 (see `calibrate`), and the best one's is 1 when unrelated texts never have so much.
+        Both count one half (convex fusion, arXiv 2210.11934); where nobody holds any of the words, or there are no
+        vectors, the other alone. A fused score is the geometric mean of how well it fits by itself and beside the best.
+
+        The first search of a namespace reads its memories, later ones only what was written since, by whomever.
+
+        Args:
+            query: What is looked for.
+            namespace: Whose memories.
+            kind: Of this kind alone.
+            as_of: Those that were true at this time, instead of now.
+            limit: At most so many.
+            also: The same in other words, or what an answer may look like: a memory counts as the one finds it that it
+                fits best.
+            scale: "cosine": the score is the cosine as it is, and only what has a vector is found. No threshold on it
+                means the same for two models.
+            mmr: From 0, not twice the same, to 1, the score alone: which ones are kept of those that fit (maximal
+                marginal relevance, by vectors; among so few as an agent reads, 0.9 costs nothing and 0.5 much).
+            recency: What being new counts, beside 1 for the relevance.
+            half_life: Seconds after which a memory is half as new.
+            importance: What being important counts, beside 1 for the relevance.
+            reranker: A function of the query and of texts, best first, four times as many as are asked for: it gives
+                each text a score from 0 to 1, in the place of ours.
+            explain: Whether hits have `components`.
         """
-        scope, now = Scope.of(namespace), self._now()
-        text = arguments.text("query", query).encode("utf-8", "replace").decode()
-        at = _at(now, as_of, history=False)
-        most = arguments.number("limit", limit, 1)
-        rows = self._core.search(scope.key, scope.below, text, now, at, _kind(kind), most)
-        return [_hit(_record(row), relevance, bm25) for row, relevance, bm25 in rows]
+        scope, now = Scope.of(namespace), self._maker.now()
+        texts = retrieval.queries(query, also)
+        raw = arguments.one_of("scale", scale, retrieval.SCALES) == "cosine"
+        if raw and self._embedding is None:
+            raise ConfigError("scale is 'cosine': the store was opened without an embedder")
+        if reranker is not None and not callable(reranker):
+            raise ConfigTypeError(f"reranker is a function, not {shown(reranker)}")
+        if type(explain) is not bool:
+            raise ConfigTypeError(f"explain is a bool, not {shown(explain)}")
+        at, most = records.moment(now, as_of, history=False), arguments.number("limit", limit, 1)
+        which = (now, at, records.kind_of(kind), most if reranker is None else min(4 * most, _RERANKED_MAX))
+        how: dict[str, Any] = {
+            "raw": raw,
+            "mmr": share("mmr", mmr),
+            "recency": retrieval.weight("recency", recency),
+            "half_life": max(records.span("half_life", half_life), 1e-3) * 1_000_000,
+            "importance": retrieval.weight("importance", importance),
+        }
+        core, found = self._core, []
+        embedding = self._embedding if self._embedding is not None and self._embedding.fits(core) else None
+        vectors = [None] * len(texts) if embedding is None else embedding.each(texts)
+        for text, embedded in zip(texts, vectors, strict=True):
+            near: Numbers = []
+            if self._graphs is not None and embedded is not None:
+                near = self._graphs.near(core, scope.key, embedded[1], core.pool(which[-1]))
+            rows = core.search(scope.key, scope.below, text, *which, embedded=embedded, near=near, **how)
+            found.append([_hit(record_of(row), parts, explain=explain) for row, parts in rows])
+        hits = found[0] if len(found) == 1 else retrieval.merged(found)
+        return (hits if reranker is None else retrieval.reranked(hits, texts[0], reranker))[:most]
+
+    def embed(self, namespace: AnyScope, *, replace: bool = False, batch: int = 64) -> int:
+        """Gives vectors to the memories of a scope that have none; how many got one.
+
+        Args:
+            namespace: Whose memories.
+            replace: Deletes all vectors of the store first when they are of another model, whosever they are.
+            batch: How many texts the embedder is given at once.
+        """
+        scope, most = Scope.of(namespace), arguments.number("batch", batch, 1)
+        if type(replace) is not bool:
+            raise ConfigTypeError(f"replace is a bool, not {shown(replace)}")
+        embedding, core, done = self._needed_embedding(), self._core, 0
+        known = core.model()
+        if known is None or (replace and known[0] != embedding.name):
+            embedding.introduce(core)
+        embedding.fits(core)
+        while texts := core.without_vector(scope.key, scope.below, self._maker.now(), most):
+            done += core.embed(texts, *embedding.of(content for _, content in texts))
+        return done
+
+    def build_graph(self, namespace: AnyNamespace) -> int:
+        """Builds the HNSW graph of a top-level namespace now, instead of in the background; of how many vectors.
+
+        It is kept up with what is written, lives as long as this object, and only ever proposes: what a search finds is
+        compared and judged as without it. Raises `ConfigError` when the store was opened without `graph_from`.
+        """
+        name = Namespace.checked("namespace", namespace)
+        if len(name) != 1:
+            raise ConfigError(f"namespace is a top-level one here: it has 1 component, not {len(name)}")
+        if self._graphs is None:
+            raise ConfigError("graph_from: the store was opened without it")
+        return self._graphs.build(self._core, name[0].encode())
+
+    def calibrate(self, queries: Iterable[str], namespace: AnyScope, *, limit: int = 64) -> tuple[float, float]:
+        """Measures which cosines unrelated texts have by the embedder's model, from one's own queries and memories.
+
+        A store does so by itself, with 256 pairs of sentences of our own, when it gets its first vector; the cosines
+        of one's own texts, which have more in common, make the scores stricter. Kept in the store, for all namespaces.
+
+        Args:
+            queries: Queries as they come, some 10 or more.
+            namespace: Whose memories they are paired with: most pairs should have nothing to do with each other.
+            limit: How many memories, the latest.
+
+        Returns:
+            The cosine that a quarter of the pairs are below, which counts as 0, and that which all but a twentieth are
+            below, which counts as 1 when the best has no more.
+        """
+        given = arguments.several("queries", queries, "str")
+        asked = [arguments.text(f"queries[{at}]", one) for at, one in enumerate(given)]
+        texts = [record.content for record in self.list(namespace, limit=arguments.number("limit", limit, 1))]
+        if not asked or not texts:
+            raise ConfigError("queries and namespace have at least one text each")
+        embedding, core = self._needed_embedding(), self._core
+        embedding.fits(core)
+        embedding.introduce(core, asked, texts)
+        known = core.model()
+        return (0.0, 0.0) if known is None else known[2:]
 
     def delete(self, memory_id: str, namespace: AnyScope) -> bool:
         """Deletes a memory for good; whether it was in the namespaces that are named.
@@ -337,36 +392,45 @@ class MemoryStore:
         holds its bytes.
         """
         scope = Scope.of(namespace)
-        deleted = self._core.delete(scope.key, scope.below, _id(memory_id))
+        deleted = self._core.delete(scope.key, scope.below, records.id_of(memory_id))
         if deleted:
             self._core.purge(all=False)
         return deleted
 
-    def forget(self, namespace: AnyScope) -> int:
+    def forget(self, namespace: AnyScope, *, thorough: bool = True) -> int:
         """Deletes all memories of a scope for good, past and expired ones too; how many there were.
 
         When it returns, nothing of them is in the store's files: neither in an index nor in a free page or the log.
-        The file is written anew for that. Raises `StoreError` when another process reads for longer than `wait`: the
-        memories are deleted then, but their bytes are not gone; forget again.
+        The file is written anew for that, while others wait to write: seconds for a million memories. Raises
+        `StoreError` when another process reads for longer than `wait`: the memories are deleted then, but their bytes
+        are not gone; forget again.
+
+        Args:
+            namespace: Whose memories.
+            thorough: False leaves the file as it is, for sessions that end often: the memories are overwritten where
+                they stood and gone from the log, but parts of pages that were split may hold copies until somebody
+                forgets thoroughly.
         """
         scope = Scope.of(namespace)
+        if type(thorough) is not bool:
+            raise ConfigTypeError(f"thorough is a bool, not {shown(thorough)}")
         forgotten = self._core.forget(scope.key, scope.below)
-        self._core.purge(all=True)
+        self._core.purge(all=thorough)
         return forgotten
 
     def sweep(self) -> int:
         """Deletes what has expired, in all namespaces; how many there were. Writing does so now and then."""
-        return self._core.sweep(self._now())
+        return self._core.sweep(self._maker.now())
 
     def namespaces(self, namespace: AnyScope) -> Namespaces:
         """The namespaces of a scope that hold memories, in their order."""
         scope = Scope.of(namespace)
-        return [Namespace.from_key(key) for key in self._core.namespaces(scope.key, scope.below, self._now())]
+        return [Namespace.from_key(key) for key in self._core.namespaces(scope.key, scope.below, self._maker.now())]
 
     def stats(self, namespace: AnyScope) -> StoreStats:
         """How much a scope holds."""
         scope = Scope.of(namespace)
-        return StoreStats(*self._core.stats(scope.key, scope.below, self._now()))
+        return StoreStats(*self._core.stats(scope.key, scope.below, self._maker.now()))
 
     def check(self) -> None:
         """Reads everything and compares it with what was written. Raises `StoreError` when it is damaged."""
@@ -375,8 +439,7 @@ class MemoryStore:
     def export(self, namespace: AnyScope) -> Iterator[str]:
         """The memories of a scope, past ones too, as lines of JSON, the oldest first. `import_lines` takes them."""
         for record in reversed(self.list(namespace, history=True)):
-            line = {**asdict(record), "namespace": str(record.namespace)}
-            yield json.dumps(line, ensure_ascii=False, default=datetime.isoformat)
+            yield records.line_of(record)
 
     def import_lines(self, lines: Iterable[str], namespace: AnyScope) -> int:
         """Writes the memories that `export` gave: all of them, or none. How many there were.
@@ -389,8 +452,7 @@ class MemoryStore:
             InputError: A line is none of `export`, or belongs elsewhere. The message names the line.
             MemoryIdError: A memory of the same id is there already.
         """
-        scope = Scope.of(namespace)
-        rows = [self._imported(at, line, scope) for at, line in enumerate(arguments.several("lines", lines, "str"), 1)]
+        rows = self._maker.imported(lines, Scope.of(namespace))
         self._core.insert(rows)
         return len(rows)
 
@@ -407,111 +469,33 @@ class MemoryStore:
     def __repr__(self) -> str:
         return f"<MemoryStore: {'in memory' if self._path is None else 'a file'}>"
 
-    def _now(self) -> int:
-        return round(self._clock() * 1_000_000)
+    def _needed_embedding(self) -> Embedding:
+        if self._embedding is None:
+            raise ConfigError("embedder: the store was opened without one")
+        return self._embedding
+
+    def _vectors(self, texts: Contents) -> tuple[str, object] | None:
+        """What the embedder makes of texts that are to be written."""
+        if self._embedding is None:
+            return None
+        if not self._embedding.fits(self._core):
+            self._embedding.introduce(self._core)
+        return self._embedding.of(texts)
+
+    def _embed(self, row: Mapping[str, Any], vectors: tuple[str, object] | None) -> None:
+        if vectors is not None:
+            self._core.embed([(row["id"], row["content"])], *vectors)
 
     def _sweep_now_and_then(self) -> None:
         self._writes += 1
         if self._writes % _SWEEP_EVERY == 0:
-            self.sweep()
-
-    def _row(
-        self,
-        key: bytes,
-        *,
-        content: object,
-        kind: object,
-        purpose: object,
-        importance: object,
-        provenance: object,
-        valid_from: object,
-        valid_to: object,
-        ttl: object,
-        metadata: object,
-    ) -> dict[str, Any]:
-        now = self._now()
-        start = now if valid_from is None else _ticks("valid_from", valid_from)
-        end = None if valid_to is None else _ticks("valid_to", valid_to)
-        if end is not None and end <= start:
-            raise ConfigError("valid_to is not after valid_from: it would never be true")
-        return {
-            "id": uuid.uuid4().hex,
-            "namespace": key,
-            "content": self._content(content),
-            "kind": arguments.one_of("kind", kind, KINDS),
-            "purpose": self._purpose(purpose),
-            "importance": share("importance", importance),
-            "provenance": arguments.one_of("provenance", provenance, PROVENANCES),
-            "created": now,
-            "valid_from": start,
-            "valid_to": end,
-            "supersedes": None,
-            "superseded_by": None,
-            "expires": None if ttl is None else _end(now, ttl),
-            "metadata": self._metadata({} if metadata is None else metadata),
-        }
-
-    def _content(self, value: object) -> str:
-        text = _utf8("content", value)
-        if not 1 <= len(text) <= CONTENT_MAX:
-            raise ConfigError(f"content has 1 to {CONTENT_MAX:,} characters, not {len(text):,}")
-        return self._redactor.redact(text).text
-
-    def _purpose(self, value: object) -> str:
-        text = _utf8("purpose", value)
-        if len(text) > _PURPOSE_MAX:
-            raise ConfigError(f"purpose has at most {_PURPOSE_MAX} characters, not {len(text):,}")
-        return self._redactor.redact(text).text
-
-    def _metadata(self, value: object) -> str:
-        if not issubclass(type(value), dict):
-            raise ConfigTypeError(f"metadata is a dict, not {shown(value)}")
-        try:
-            plain = json.loads(json.dumps(value, allow_nan=False))
-            made = json.dumps(self._redactor.redact_json(plain).value, ensure_ascii=False)
-        except Exception:  # noqa: BLE001 - the error would show what stands in it
-            made = ""
-        if not made or not arguments.is_utf8(made):
-            raise ConfigError("metadata is a dict of what JSON has a form for, in UTF-8; not this one")
-        if len(made) > CONTENT_MAX:
-            raise ConfigError(f"metadata has at most {CONTENT_MAX:,} characters as JSON, not {len(made):,}")
-        return made
-
-    def _imported(self, at: int, line: object, scope: Scope) -> dict[str, Any]:
-        try:
-            row = self._read(arguments.text("lines", line), scope)
-        except ConfigError as error:
-            why = str(error)
-        except Exception:  # noqa: BLE001 - the error would show the line
-            why = "it is no line of an export"
-        else:
-            return row
-        raise InputError(f"lines: line {at}: {why}")
-
-    def _read(self, line: str, scope: Scope) -> dict[str, Any]:
-        given = json.loads(line)
-        times = ("created", "valid_from", "valid_to", "expires")
-        moments = {name: None if given[name] is None else datetime.fromisoformat(given[name]) for name in times}
-        namespace = Namespace.checked("namespace", given["namespace"])
-        if not scope.holds(namespace):
-            raise ConfigError("its namespace is not in those that are named")
-        created = moments["created"] or _EPOCH
-        row = self._row(
-            namespace.key,
-            **{name: given[name] for name in ("content", "kind", "purpose", "importance", "provenance", "metadata")},
-            valid_from=moments["valid_from"],
-            valid_to=None,
-            ttl=None,
-        )
-        ends = {
-            name: None if moments[name] is None else _ticks(name, moments[name]) for name in ("valid_to", "expires")
-        }
-        links = {name: None if given[name] is None else _id(given[name]) for name in ("supersedes", "superseded_by")}
-        return {**row, "id": _id(given["memory_id"]), "created": _ticks("created", created), **ends, **links}
+            # What was written is written, whether or not the sweep finds its turn.
+            with contextlib.suppress(StoreError):
+                self.sweep()
 
 
-_PURPOSE_MAX = 200
-_ID_MAX = 64
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_core.before_fork, after_in_parent=_core.after_fork, after_in_child=_core.after_fork)
 
 
 def _opened(path: str | None, wait: float) -> _core.Records:
@@ -522,27 +506,19 @@ def _opened(path: str | None, wait: float) -> _core.Records:
     raise StoreError(why if path is None else f"{shown_path(path)}: {why}")
 
 
-def _hit(record: MemoryRecord, relevance: float, bm25: float) -> MemoryHit:
-    return MemoryHit(record.content, relevance, str(record.namespace), record.memory_id, record, bm25)
-
-
-def _record(row: Mapping[str, Any]) -> MemoryRecord:
-    return MemoryRecord(
-        memory_id=row["id"],
-        namespace=Namespace.from_key(row["namespace"]),
-        content=row["content"],
-        kind=row["kind"],
-        purpose=row["purpose"],
-        importance=row["importance"],
-        provenance=row["provenance"],
-        created=_EPOCH + row["created"] * _TICK,
-        valid_from=_EPOCH + row["valid_from"] * _TICK,
-        valid_to=None if row["valid_to"] is None else _EPOCH + row["valid_to"] * _TICK,
-        supersedes=row["supersedes"],
-        superseded_by=row["superseded_by"],
-        expires=None if row["expires"] is None else _EPOCH + row["expires"] * _TICK,
-        metadata=json.loads(row["metadata"]),
-    )
+def _hit(record: MemoryRecord, parts: _core._Parts, *, explain: bool) -> MemoryHit:
+    score, bm25, lexical, cosine, semantic, relevance, recency = parts
+    components = {
+        "bm25": bm25,
+        "lexical": lexical,
+        "cosine": cosine,
+        "semantic": semantic,
+        "relevance": relevance,
+        "recency": recency,
+        "importance": record.importance,
+    }
+    namespace = str(record.namespace)
+    return MemoryHit(record.content, score, namespace, record.memory_id, record, bm25, components if explain else {})
 
 
 def _path(value: object) -> str | None:
@@ -562,58 +538,3 @@ def _path(value: object) -> str | None:
         raise ConfigError(f"path names a file, in UTF-8, unlike this one of {shown(text)[6:]}")
     # Wherever the process goes: reopened after a fork, it is the same file.
     return os.path.abspath(text)  # noqa: PTH100 - resolves no links
-
-
-def _utf8(argument: str, value: object) -> str:
-    text = arguments.text(argument, value)
-    if not arguments.is_utf8(text):
-        raise ConfigError(f"{argument} is a str without lone surrogates, not this one of {shown(text)[6:]}")
-    return text
-
-
-def _id(value: object) -> str:
-    text = _utf8("memory_id", value)
-    if not 1 <= len(text) <= _ID_MAX:
-        raise ConfigError(f"memory_id has 1 to {_ID_MAX} characters, not {len(text):,}")
-    return text
-
-
-def _kind(value: object) -> str | None:
-    return None if value is None else arguments.one_of("kind", value, KINDS)
-
-
-def _limit(value: object) -> int | None:
-    return None if value is None else arguments.number("limit", value, 1)
-
-
-def _seconds(argument: str, value: object) -> float:
-    if not issubclass(type(value), int | float) or issubclass(type(value), bool):
-        raise ConfigTypeError(f"{argument} is a number of seconds, not {shown(value)}")
-    if not 0 <= value <= _FAR:  # type: ignore[operator]
-        raise ConfigError(f"{argument} is a number of seconds from 0 to {_FAR:,}, not this one")
-    return float(value)  # type: ignore[arg-type]
-
-
-# A hundred years and more.
-_FAR = 4_000_000_000
-
-
-def _end(now: int, ttl: object) -> int:
-    seconds = ttl.total_seconds() if type(ttl) is timedelta else ttl
-    return now + round(_seconds("ttl", seconds) * 1_000_000)
-
-
-def _ticks(argument: str, value: object) -> int:
-    if type(value) is not datetime:
-        raise ConfigTypeError(f"{argument} is a datetime with a time zone, not {shown(value)}")
-    if value.tzinfo is None or value.utcoffset() is None:
-        raise ConfigError(f"{argument} has a time zone: without one nobody knows when it is")
-    return (value - _EPOCH) // _TICK
-
-
-def _at(now: int, as_of: object, history: object) -> int | None:
-    if type(history) is not bool:
-        raise ConfigTypeError(f"history is a bool, not {shown(history)}")
-    if as_of is not None:
-        return _ticks("as_of", as_of)
-    return None if history else now

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ctxproto.errors import InputTypeError, shown
 from ctxproto.messages import pieces
+from ctxproto.messages.empty import blank
 
 if TYPE_CHECKING:
     from ctxproto.messages.pieces import Dict
@@ -21,7 +22,6 @@ _OWN = frozenset(
         "tool_reference", "tool_search_tool_result", "compaction",
     }
 )  # fmt: skip
-_FOREIGN = ("thought", "reasoning")
 
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 # Between an id that was there before, and its number; gone again on the way back.
@@ -145,11 +145,16 @@ def _result(where: str, message: Dict, ids: _Ids) -> Dict:
     result: Dict = {
         "type": "tool_result",
         "tool_use_id": ids.of_result(call_id),
-        "content": content if type(content) is str else _blocks(where, pieces.parts(where, content)),
+        "content": content if type(content) is str else _said_by_tool(where, pieces.parts(where, content)),
     }
     if message.get("is_error") is True:
         result["is_error"] = True
     return {**result, **_marks(message)}
+
+
+def _said_by_tool(where: str, parts: list[Dict]) -> list[Dict]:
+    # A result may be empty, but no text in it.
+    return [block for block in _blocks(where, parts) if not blank(block)]
 
 
 def _blocks(where: str, parts: list[Dict]) -> list[Dict]:
@@ -165,7 +170,7 @@ def _blocks(where: str, parts: list[Dict]) -> list[Dict]:
             blocks.append(pieces.only(part, "text", "citations", "cache_control"))
         elif part.get("type") in _OWN or part.get("type") == "image":
             blocks.append(part)
-        elif part.get("type") not in _FOREIGN:
+        elif part.get("type") not in pieces.THOUGHTS:
             raise pieces.no_form(f"{where}.content[{at}]", part, "anthropic")
     return blocks
 

@@ -17,7 +17,6 @@ _MADE = "ctxproto_call_"
 # Parts that no other format has: they travel as they are, under this type.
 _OWN = "gemini_part"
 _LETTERS = str.maketrans("-_", "+/")
-_FOREIGN = ("thinking", "redacted_thinking", "reasoning")
 
 
 def from_gemini(request: object) -> list[Dict]:
@@ -184,7 +183,7 @@ def _to_part(where: str, part: Dict) -> list[Dict]:
             return [{"text": part.get("text") or "", "thought": True, **_signature(part)}]
         case "gemini_part":
             return [dict(part["part"])]
-        case kind if kind in _FOREIGN:
+        case kind if kind in pieces.THOUGHTS:
             return []
     raise pieces.no_form(f"{where}.content", part, "gemini")
 

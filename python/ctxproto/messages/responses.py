@@ -15,7 +15,6 @@ _ROLES = ("system", "developer", "user", "assistant")
 _TEXTS = ("input_text", "output_text")
 _CALLS = ("function_call", "custom_tool_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
-_FOREIGN = ("thinking", "redacted_thinking", "thought")
 # Items that no other format has: they travel as they are, as parts of this type.
 _OWN = "responses_item"
 # What an item has beside what chat messages have: its id, its status. It travels under this key.
@@ -176,7 +175,7 @@ def _to_part(where: str, part: Dict, text: str) -> list[Dict]:
             return [{"type": "input_file", **part["file"]}]
         case "refusal" | "input_file":
             return [part]
-        case kind if kind in _FOREIGN:
+        case kind if kind in pieces.THOUGHTS:
             return []
     raise pieces.no_form(f"{where}.content", part, "responses")
 

@@ -4,11 +4,29 @@
 //! namespace and of all below it are one range, `key .. key 0xFF`, and no other namespace's key is in it.
 
 mod bm25;
+mod cache;
+mod diversity;
+mod dots;
+mod embedded;
 mod error;
+mod file;
+mod judge;
+mod leaf;
+mod link;
 mod record;
+mod schema;
+mod search;
+mod semantic;
 mod store;
+mod top;
+mod vectors;
+mod words;
 
-pub use bm25::words;
 pub use error::Error;
-pub use record::{Change, Hit, Moment, Record, Scope};
+pub use judge::{Judgement, LEAST_LETTERS, judge, length};
+pub use link::{after_fork, at_work, before_fork};
+pub use record::{Change, Hit, Moment, Query, Record, Scope};
+pub use search::pool;
 pub use store::{Filter, Stats, Store};
+pub use vectors::{Changes, Model, Vectors, background};
+pub use words::words;

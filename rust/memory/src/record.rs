@@ -2,7 +2,7 @@
 
 use rusqlite::Row;
 
-use crate::Error;
+use crate::{Error, Vectors};
 
 /// Microseconds since 1970.
 pub type Moment = i64;
@@ -70,15 +70,62 @@ impl Scope {
     }
 }
 
+/// What a search is for, and how it ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'q> {
+    /// Its words.
+    pub text: &'q str,
+    /// Its vector: one; None for words alone.
+    pub vector: Option<Vectors<'q>>,
+    /// The numbers of memories whose vectors are likely to be the closest; of none, all are looked through.
+    pub near: &'q [i64],
+    /// Whether the relevance is the cosine as it is.
+    pub raw: bool,
+    /// From 0, not twice the same, to 1, relevance alone.
+    pub lambda: f64,
+    /// What being new counts, beside 1 for the relevance.
+    pub recency: f64,
+    /// After how many microseconds a memory is half as new.
+    pub half_life: f64,
+    /// What being important counts, beside 1 for the relevance.
+    pub importance: f64,
+}
+
+impl<'q> Query<'q> {
+    /// Of words alone, by relevance alone.
+    pub fn words(text: &'q str) -> Self {
+        Self {
+            text,
+            vector: None,
+            near: &[],
+            raw: false,
+            lambda: 1.0,
+            recency: 0.0,
+            half_life: 1.0,
+            importance: 0.0,
+        }
+    }
+}
+
 /// A memory that a search found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
     /// The memory.
     pub record: Record,
-    /// How well it fits, 0 to 1.
-    pub relevance: f64,
+    /// How well it fits, 0 to 1, all counted.
+    pub score: f64,
     /// Its BM25 score.
     pub bm25: f64,
+    /// That as relevance, 0 to 1.
+    pub lexical: f64,
+    /// The cosine between its vector and the query's.
+    pub cosine: Option<f64>,
+    /// That as relevance, 0 to 1.
+    pub semantic: Option<f64>,
+    /// Both as one.
+    pub relevance: f64,
+    /// How new it is: 1, and half as much after each half-life.
+    pub recency: f64,
 }
 
 /// In the order in which `Record::read` takes them.

@@ -1,52 +1,24 @@
 //! Records in `SQLite`: one file, one writer at a time, readers that never wait for it.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::fs;
+use std::path::Path;
 
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, Row, ToSql, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, Row, ToSql, Transaction, TransactionBehavior, params};
 
-use crate::bm25;
+use crate::cache::Cache;
+use crate::file;
+use crate::link::{Held, Link};
 use crate::record::COLUMNS;
-use crate::{Change, Error, Hit, Moment, Record, Scope};
-
-/// "ctxm": says whose file it is.
-const APPLICATION: i64 = 0x6374_786d;
-
-/// Each step leads from the version of its place to the next; none is ever changed after a release.
-const MIGRATIONS: [&str; 1] = ["
-    CREATE TABLE memories (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT,
-        id TEXT NOT NULL UNIQUE,
-        namespace BLOB NOT NULL,
-        content TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        purpose TEXT NOT NULL,
-        importance REAL NOT NULL,
-        provenance TEXT NOT NULL,
-        created INTEGER NOT NULL,
-        valid_from INTEGER NOT NULL,
-        valid_to INTEGER,
-        supersedes TEXT,
-        superseded_by TEXT,
-        expires INTEGER,
-        metadata TEXT NOT NULL,
-        checksum INTEGER NOT NULL
-    ) STRICT;
-    CREATE INDEX of_namespace ON memories (namespace, seq);
-    CREATE INDEX of_expiry ON memories (expires) WHERE expires IS NOT NULL;
-"];
+use crate::schema::MIGRATIONS;
+use crate::{Change, Error, Moment, Record, Scope};
 
 const VERSION: i64 = MIGRATIONS.len().cast_signed() as i64;
 
-/// How long `SQLite` itself waits for another writer: short, for the caller looks for signals and comes again.
-const WAIT: Duration = Duration::from_millis(20);
-
 /// Files up to this size are checked from end to end when they are opened: some 50 ms.
 const CHECKED_MAX: u64 = 16 << 20;
+
+/// Bytes that the indexes of a store may take, roughly; those of the namespaces that a search asks for it needs in any case.
+const ROOM: usize = 512 << 20;
 
 /// Which memories of a scope a read wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,40 +44,43 @@ pub struct Stats {
     pub bytes: i64,
 }
 
-/// A store of memories. Any thread may use it; a process that was forked off may not.
+/// A store of memories. Any thread may use it; a process that forks calls `before_fork` and `after_fork`.
 #[derive(Debug)]
 pub struct Store {
-    writer: Mutex<Connection>,
+    writer: Link,
     /// None in memory, where there is but one connection.
-    reader: Option<Mutex<Connection>>,
+    reader: Option<Link>,
+    /// What searches read.
+    pub(crate) cache: Cache,
 }
 
 impl Store {
     /// Opens the store at `path`, makes it when nothing is there; None is a store in memory.
     pub fn open(path: Option<&Path>) -> Result<Self, Error> {
         let Some(path) = path else {
-            let mut connection = Connection::open_in_memory()?;
-            settle(&connection)?;
-            migrate(&mut connection, 0)?;
-            return Ok(Self { writer: connection.into(), reader: None });
+            let writer = Link::to_memory(reference()?);
+            return Ok(Self { writer, reader: None, cache: Cache::new(ROOM) });
         };
         if !path.try_exists()? {
-            create(path)?;
+            file::create(path, |new| migrate(new, 0))?;
         }
-        // A file without a byte is one that lost all: ours are never empty, not even for a moment.
-        let size = fs::metadata(path)?.len();
-        if size == 0 {
-            return Err(Error::Damaged("the file is empty".into()));
+        let writer = Link::to_file(path, false)?;
+        let mut connection = writer.hold()?;
+        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if version > VERSION {
+            return Err(Error::Newer(version));
         }
-        let mut writer = connect(path)?;
-        let version: i64 = writer.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if size <= CHECKED_MAX {
-            checked(&writer)?;
+        if fs::metadata(path)?.len() <= CHECKED_MAX {
+            checked(&connection)?;
         }
-        migrate(&mut writer, version)?;
-        let reader = connect(path)?;
-        reader.pragma_update(None, "query_only", true)?;
-        Ok(Self { writer: writer.into(), reader: Some(reader.into()) })
+        migrate(&mut connection, version)?;
+        // A trigger or a view in the place of a table would do what nobody asked for, or not do what was.
+        if schema(&connection)? != schema(&reference()?)? {
+            return Err(Error::Damaged("its tables are not those of a store".into()));
+        }
+        drop(connection);
+        let reader = Link::to_file(path, true)?;
+        Ok(Self { writer, reader: Some(reader), cache: Cache::new(ROOM) })
     }
 
     /// Writes new memories: all of them, or none.
@@ -115,13 +90,22 @@ impl Store {
 
     /// The memory of this id, if it is in the scope.
     pub fn get(&self, scope: &Scope, id: &str, now: Moment) -> Result<Option<Record>, Error> {
-        find(&self.reading(), scope, id, now)
+        find(&*self.reading()?, scope, id, now)
     }
 
     /// Changes a memory and returns it as it is then.
     pub fn update(&self, scope: &Scope, id: &str, change: Change, now: Moment) -> Result<Record, Error> {
         self.write(|tx| {
             let mut record = find(tx, scope, id, now)?.ok_or(Error::Missing)?;
+            if let Some(end) = change.valid_to {
+                // Its end is where that of the new one begins.
+                if record.superseded_by.is_some() {
+                    return Err(Error::Superseded);
+                }
+                if end.is_some_and(|end| end <= record.valid_from) {
+                    return Err(Error::Never);
+                }
+            }
             record.apply(change);
             replace(tx, &record)?;
             Ok(record)
@@ -155,22 +139,7 @@ impl Store {
              AND (?5 IS NULL OR kind = ?5) ORDER BY seq DESC LIMIT ?6"
         );
         let limit = filter.limit.map_or(-1, |n| i64::try_from(n).unwrap_or(i64::MAX));
-        rows(&self.reading(), &sql, params![from, to, filter.now, filter.at, filter.kind, limit])
-    }
-
-    /// The memories of a scope that share words with the query, the best first.
-    pub fn search(&self, scope: &Scope, query: &str, filter: &Filter) -> Result<Vec<Hit>, Error> {
-        let records = self.list(scope, &Filter { limit: None, ..filter.clone() })?;
-        let scores = bm25::scores(query, records.iter().map(|record| &*record.content));
-        let best = scores.iter().copied().fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a });
-        let found = records.into_iter().zip(scores).filter(|(_, (bm25, _))| *bm25 > 0.0);
-        let mut hits: Vec<Hit> = found
-            .map(|(record, (bm25, _))| Hit { record, relevance: bm25::relevance(bm25, best), bm25 })
-            .collect();
-        // Stable: of equal ones the latest comes first.
-        hits.sort_by(|a, b| b.bm25.total_cmp(&a.bm25));
-        hits.truncate(filter.limit.unwrap_or(usize::MAX));
-        Ok(hits)
+        rows(&*self.reading()?, scope, &sql, params![from, to, filter.now, filter.at, filter.kind, limit])
     }
 
     /// Deletes one memory; whether it was there. `purge` removes what the files still hold of it.
@@ -192,39 +161,41 @@ impl Store {
         self.write(|tx| Ok(tx.execute("DELETE FROM memories WHERE expires <= ?1", [now])?))
     }
 
-    /// Empties the log that still holds what was deleted; with `all`, also writes the file anew without its free pages.
-    ///
-    /// Fails as busy while another connection reads what was there before.
-    pub fn purge(&self, all: bool) -> Result<(), Error> {
-        let writer = lock(&self.writer);
-        if all {
-            // Pages that were split may hold copies that no delete overwrites.
-            writer.execute_batch("VACUUM")?;
-        }
-        let busy: i64 = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    /// Writes the file anew, without the pages and parts of pages that hold what was deleted.
+    pub fn rewrite(&self) -> Result<(), Error> {
+        Ok(self.writer.hold()?.execute_batch("VACUUM")?)
+    }
+
+    /// Empties the log that still holds what was deleted. Fails as busy while another connection reads what was there.
+    pub fn empty_log(&self) -> Result<(), Error> {
+        let busy: i64 =
+            self.writer.hold()?.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         if busy == 0 { Ok(()) } else { Err(Error::Busy) }
     }
 
     /// The keys of the namespaces of a scope that hold something, in their order.
     pub fn namespaces(&self, scope: &Scope, now: Moment) -> Result<Vec<Vec<u8>>, Error> {
         let (from, to) = scope.range();
-        let reader = self.reading();
+        let reader = self.reading()?;
         let mut statement = reader.prepare_cached(
             "SELECT DISTINCT namespace FROM memories WHERE namespace >= ?1 AND namespace < ?2
              AND (expires IS NULL OR expires > ?3) ORDER BY namespace",
         )?;
         let found = statement.query_map(params![from, to, now], |row| row.get(0))?;
-        Ok(found.collect::<Result<_, _>>()?)
+        let keys: Vec<Vec<u8>> = found.collect::<Result<_, _>>()?;
+        // They may come out of the index alone, and have no checksum there.
+        let whole = |key: &Vec<u8>| key.ends_with(b"\0") && str::from_utf8(key).is_ok();
+        if keys.iter().all(whole) { Ok(keys) } else { Err(Error::Damaged("a namespace is none".into())) }
     }
 
-    /// How much a scope holds; `bytes` is the size of the whole file.
+    /// How much a scope holds.
     pub fn stats(&self, scope: &Scope, now: Moment) -> Result<Stats, Error> {
         let (from, to) = scope.range();
         let sql = "SELECT
             count(*) FILTER (WHERE alive AND ongoing), count(*) FILTER (WHERE alive AND NOT ongoing),
             count(*) FILTER (WHERE NOT alive), count(DISTINCT namespace),
-            (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)
-            FROM (SELECT namespace, (expires IS NULL OR expires > ?3) AS alive,
+            coalesce(sum(bytes), 0)
+            FROM (SELECT namespace, octet_length(content) + octet_length(metadata) AS bytes, (expires IS NULL OR expires > ?3) AS alive,
                   (valid_from <= ?3 AND (valid_to IS NULL OR valid_to > ?3)) AS ongoing
                   FROM memories WHERE namespace >= ?1 AND namespace < ?2)";
         let read = |row: &Row<'_>| {
@@ -236,20 +207,23 @@ impl Store {
                 bytes: row.get(4)?,
             })
         };
-        Ok(self.reading().query_row(sql, params![from, to, now], read)?)
+        Ok(self.reading()?.query_row(sql, params![from, to, now], read)?)
     }
 
     /// Reads everything and compares it with what was written.
     pub fn check(&self) -> Result<(), Error> {
-        checked(&self.reading())
+        checked(&*self.reading()?)
     }
 
-    fn reading(&self) -> MutexGuard<'_, Connection> {
-        lock(self.reader.as_ref().unwrap_or(&self.writer))
+    pub(crate) fn reading(&self) -> Result<Held<'_>, Error> {
+        self.reader.as_ref().unwrap_or(&self.writer).hold()
     }
 
-    fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>) -> Result<T, Error> {
-        let mut writer = lock(&self.writer);
+    pub(crate) fn write<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut writer = self.writer.hold()?;
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let done = work(&transaction)?;
         transaction.commit()?;
@@ -257,71 +231,19 @@ impl Store {
     }
 }
 
-/// A panic elsewhere leaves the connection as good as it was: its transaction was rolled back.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Makes a whole store under another name first: at `path` there is nothing, or all of it.
-fn create(path: &Path) -> Result<(), Error> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}-{number}.new", std::process::id()));
-    let new = PathBuf::from(name);
-    let made = (|| {
-        let mut connection = Connection::open(&new)?;
-        settle(&connection)?;
-        migrate(&mut connection, 0)?;
-        // Nothing may stay in a log: it would have the other name.
-        connection.pragma_update(None, "journal_mode", "DELETE")?;
-        connection.close().map_err(|(_, error)| error)?;
-        File::open(&new)?.sync_all()?;
-        match fs::hard_link(&new, path) {
-            // Another process was first: its store is as good.
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            linked => linked?,
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
-        Ok(())
-    })();
-    let _ = fs::remove_file(&new);
-    made
-}
-
-fn connect(path: &Path) -> Result<Connection, Error> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    let pragma = |name| connection.pragma_query_value::<i64, _>(None, name, |row| row.get(0));
-    // First of all: nothing is written to a file of somebody else's.
-    if pragma("application_id")? != APPLICATION {
-        return Err(Error::Damaged("the file is of another application".into()));
-    }
-    let version = pragma("user_version")?;
-    if version > VERSION {
-        return Err(Error::Newer(version));
-    }
-    settle(&connection)?;
-    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
-    if mode != "wal" {
-        return Err(Error::Io(
-            "this file system cannot share memory between processes, as a store needs it".into(),
-        ));
-    }
+/// A new store in memory.
+fn reference() -> Result<Connection, Error> {
+    let mut connection = Connection::open_in_memory()?;
+    file::settle(&connection)?;
+    migrate(&mut connection, 0)?;
     Ok(connection)
 }
 
-fn settle(connection: &Connection) -> Result<(), Error> {
-    connection.busy_timeout(WAIT)?;
-    // A process forked off shares our locks without holding them; closing must not take the log away from it.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    // FULL: what was acknowledged is on the disk, not only with the system.
-    connection
-        .execute_batch("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cell_size_check = ON")?;
-    Ok(())
+/// What makes the tables, indexes, views and triggers of a database.
+fn schema(connection: &Connection) -> Result<Vec<(String, Option<String>)>, Error> {
+    let mut all = connection.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name")?;
+    let rows = all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn migrate(connection: &mut Connection, from: i64) -> Result<(), Error> {
@@ -335,7 +257,7 @@ fn migrate(connection: &mut Connection, from: i64) -> Result<(), Error> {
     for step in usize::try_from(version).ok().and_then(|from| MIGRATIONS.get(from..)).unwrap_or_default() {
         transaction.execute_batch(step)?;
     }
-    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "application_id", file::APPLICATION)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     Ok(transaction.commit()?)
 }
@@ -346,15 +268,28 @@ fn checked(connection: &Connection) -> Result<(), Error> {
         // What it says may quote nothing but names of pages and indexes.
         return Err(Error::Damaged("its pages contradict each other".into()));
     }
-    rows(connection, &format!("SELECT {COLUMNS} FROM memories"), params![]).map(drop)
+    let all = Scope { key: vec![], below: true };
+    rows(connection, &all, &format!("SELECT {COLUMNS} FROM memories"), params![]).map(drop)
 }
 
-fn rows(connection: &Connection, sql: &str, params: &[&dyn ToSql]) -> Result<Vec<Record>, Error> {
+/// The records of a query, all of which have to be in the scope.
+fn rows(
+    connection: &Connection,
+    scope: &Scope,
+    sql: &str,
+    params: &[&dyn ToSql],
+) -> Result<Vec<Record>, Error> {
+    let (from, to) = scope.range();
     let mut statement = connection.prepare_cached(sql)?;
     let mut found = statement.query(params)?;
     let mut records = vec![];
     while let Some(row) = found.next()? {
-        records.push(Record::read(row)?);
+        let record = Record::read(row)?;
+        // An index that is damaged finds what is somebody else's.
+        if *record.namespace < *from || record.namespace >= to {
+            return Err(Error::Damaged("an index does not fit its table".into()));
+        }
+        records.push(record);
     }
     Ok(records)
 }
@@ -365,10 +300,10 @@ fn find(connection: &Connection, scope: &Scope, id: &str, now: Moment) -> Result
         "SELECT {COLUMNS} FROM memories WHERE id = ?3 AND namespace >= ?1 AND namespace < ?2
          AND (expires IS NULL OR expires > ?4)"
     );
-    Ok(rows(connection, &sql, params![from, to, id, now])?.pop())
+    Ok(rows(connection, scope, &sql, params![from, to, id, now])?.pop())
 }
 
-fn put(tx: &Transaction<'_>, record: &Record) -> Result<(), Error> {
+pub(crate) fn put(tx: &Transaction<'_>, record: &Record) -> Result<(), Error> {
     let sql =
         format!("INSERT INTO memories ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     execute(tx, &sql, record)

@@ -65,6 +65,11 @@ pub(crate) fn memory_id(message: String) -> PyErr {
     tree::MemoryIdError::new_err(message)
 }
 
+/// Vectors that do not go with those of a store, or with any.
+pub(crate) fn model(message: &str) -> PyErr {
+    tree::ConfigError::new_err(format!("embedder: {message}"))
+}
+
 /// A store that cannot be used, or not now.
 pub(crate) fn store(message: String) -> PyErr {
     tree::StoreError::new_err(message)

@@ -7,8 +7,10 @@ mod enter;
 mod errors;
 mod function;
 mod json;
+mod lookup;
 mod memory;
 mod messages;
+mod numbers;
 mod redaction;
 mod redactor;
 mod refusal;
@@ -37,7 +39,9 @@ mod _core {
     #[pymodule_export]
     use crate::budget::Flusher;
     #[pymodule_export]
-    use crate::memory::Records;
+    use crate::lookup::Lookup;
+    #[pymodule_export]
+    use crate::memory::{Records, after_fork, before_fork, judge, judged_length, memory_words};
     #[pymodule_export]
     use crate::messages::count_messages;
     #[pymodule_export]

@@ -4,9 +4,15 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ctxproto_memory::{Change, Error, Filter, Moment, Record, Scope, Stats, Store};
+use ctxproto_memory::{
+    Change, Changes, Error, Filter, Hit, Judgement, Model, Moment, Query, Record, Scope, Stats, Store,
+    Vectors, at_work, background, pool,
+};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyBytes;
 
+use crate::numbers::Rows;
 use crate::{enter, errors};
 
 /// How often a call that waits for another writer tries again, beside the wait of the store itself.
@@ -77,9 +83,74 @@ impl Records {
         Ok(Self { store, wait })
     }
 
-    fn insert(&self, py: Python<'_>, rows: Vec<Row>) -> PyResult<()> {
+    #[pyo3(signature = (rows, embedded=None))]
+    fn insert(
+        &self,
+        py: Python<'_>,
+        rows: Vec<Row>,
+        embedded: Option<(String, Bound<'_, PyAny>)>,
+    ) -> PyResult<()> {
         let records: Vec<Record> = rows.into_iter().map(Record::from).collect();
-        self.call(py, |store| store.insert(&records))
+        let Some((model, vectors)) = embedded else {
+            return self.call(py, |store| store.insert(&records));
+        };
+        let Rows { numbers, dims, .. } = Rows::read("embedder", &vectors, records.len())?;
+        let vectors = Vectors { model: &model, dims, numbers: &numbers };
+        self.call(py, |store| store.insert_embedded(&records, &vectors))
+    }
+
+    /// Texts are pairs of an id and a content.
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
+    fn embed(
+        &self,
+        py: Python<'_>,
+        texts: Vec<(String, String)>,
+        model: &str,
+        vectors: &Bound<'_, PyAny>,
+    ) -> PyResult<usize> {
+        let Rows { numbers, dims, .. } = Rows::read("embedder", vectors, texts.len())?;
+        let vectors = Vectors { model, dims, numbers: &numbers };
+        self.call(py, |store| store.embed(&texts, &vectors))
+    }
+
+    fn without_vector(
+        &self,
+        py: Python<'_>,
+        key: Vec<u8>,
+        below: bool,
+        now: Moment,
+        most: usize,
+    ) -> PyResult<Vec<(String, String)>> {
+        let scope = Scope { key, below };
+        self.call(py, |store| store.without_vector(&scope, now, most))
+    }
+
+    /// (name, dims, low, high)
+    fn model(&self, py: Python<'_>) -> PyResult<Option<(String, usize, f64, f64)>> {
+        let told = |Model { name, dims, low, high }| (name, dims, low, high);
+        Ok(self.call(py, Store::model)?.map(told))
+    }
+
+    /// The model as another store knows it.
+    fn take_model(&self, py: Python<'_>, name: String, dims: usize, low: f64, high: f64) -> PyResult<()> {
+        let model = Model { name, dims, low, high };
+        self.call(py, |store| store.set_model(&model))
+    }
+
+    /// The model whose vectors these are: of texts that have nothing to do with each other, so many on each side.
+    fn set_model(
+        &self,
+        py: Python<'_>,
+        name: String,
+        sides: (usize, usize),
+        vectors: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let Rows { numbers, dims, .. } = Rows::read("embedder", vectors, sides.0.saturating_add(sides.1))?;
+        let (one, other) = numbers.split_at(sides.0 * dims);
+        let found = enter::detached(py, || background(one, other, dims))?;
+        let (low, high) = found.map_err(|error| told(&error))?;
+        let model = Model { name, dims, low, high };
+        self.call(py, |store| store.set_model(&model))
     }
 
     fn get(&self, py: Python<'_>, key: Vec<u8>, below: bool, id: &str, now: Moment) -> PyResult<Option<Row>> {
@@ -138,7 +209,9 @@ impl Records {
         Ok(self.call(py, |store| store.list(&scope, &filter))?.into_iter().map(Row::from).collect())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the fields of a filter")]
+    #[pyo3(signature = (key, below, query, now, at, kind, limit, *, embedded, near, raw, mmr, recency, half_life, importance))]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a filter and of a query")]
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
     fn search(
         &self,
         py: Python<'_>,
@@ -149,10 +222,75 @@ impl Records {
         at: Option<Moment>,
         kind: Option<String>,
         limit: Option<usize>,
-    ) -> PyResult<Vec<(Row, f64, f64)>> {
+        embedded: Option<(String, Bound<'_, PyAny>)>,
+        near: Vec<i64>,
+        raw: bool,
+        mmr: f64,
+        recency: f64,
+        half_life: f64,
+        importance: f64,
+    ) -> PyResult<Vec<(Row, Parts)>> {
         let (scope, filter) = (Scope { key, below }, Filter { now, at, kind, limit });
-        let hits = self.call(py, |store| store.search(&scope, query, &filter))?;
-        Ok(hits.into_iter().map(|hit| (hit.record.into(), hit.relevance, hit.bm25)).collect())
+        let rows = match &embedded {
+            Some((_, vectors)) => Some(Rows::read("embedder", vectors, 1)?),
+            None => None,
+        };
+        let vector = rows.as_ref().zip(embedded.as_ref()).map(|(rows, (model, _))| Vectors {
+            model,
+            dims: rows.dims,
+            numbers: &rows.numbers,
+        });
+        let query =
+            Query { text: query, vector, near: &near, raw, lambda: mmr, recency, half_life, importance };
+        let hits = self.call(py, |store| store.search(&scope, &query, &filter))?;
+        Ok(hits.into_iter().map(parts).collect())
+    }
+
+    /// How many memories a scope has.
+    fn count(&self, py: Python<'_>, key: Vec<u8>, below: bool) -> PyResult<usize> {
+        let scope = Scope { key, below };
+        self.call(py, |store| store.count(&scope))
+    }
+
+    /// How many candidates a search for so many needs.
+    #[staticmethod]
+    fn pool(most: usize) -> usize {
+        pool(most)
+    }
+
+    fn vector_changes<'py>(
+        &self,
+        py: Python<'py>,
+        key: Vec<u8>,
+        below: bool,
+        since: Option<i64>,
+    ) -> PyResult<VectorChanges<'py>> {
+        let scope = Scope { key, below };
+        let Changes { counter, all, new, rows, gone } =
+            self.call(py, |store| store.vector_changes(&scope, since))?;
+        let bytes: Vec<u8> = rows.iter().flat_map(|number| number.to_ne_bytes()).collect();
+        Ok((counter, all, new, PyBytes::new(py, &bytes), gone))
+    }
+
+    /// Numbers in the store, and cosines.
+    #[expect(clippy::too_many_arguments, reason = "the fields of a filter")]
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
+    fn nearest(
+        &self,
+        py: Python<'_>,
+        key: Vec<u8>,
+        below: bool,
+        embedded: (String, Bound<'_, PyAny>),
+        near: Vec<i64>,
+        now: Moment,
+        at: Option<Moment>,
+        kind: Option<String>,
+        limit: usize,
+    ) -> PyResult<Vec<(i64, f32)>> {
+        let (scope, filter) = (Scope { key, below }, Filter { now, at, kind, limit: Some(limit) });
+        let Rows { numbers, dims, .. } = Rows::read("embedder", &embedded.1, 1)?;
+        let vector = Vectors { model: &embedded.0, dims, numbers: &numbers };
+        self.call(py, |store| store.nearest(&scope, &vector, &near, &filter))
     }
 
     fn delete(&self, py: Python<'_>, key: Vec<u8>, below: bool, id: &str) -> PyResult<bool> {
@@ -169,8 +307,13 @@ impl Records {
         self.call(py, |store| store.sweep(now))
     }
 
+    /// Removes what the files still hold of what was deleted; `all`, also of what stood beside something else.
     fn purge(&self, py: Python<'_>, all: bool) -> PyResult<()> {
-        self.call(py, |store| store.purge(all))
+        // Two steps, for the second may have to wait, and the first is long.
+        if all {
+            self.call(py, Store::rewrite)?;
+        }
+        self.call(py, Store::empty_log)
     }
 
     fn namespaces(&self, py: Python<'_>, key: Vec<u8>, below: bool, now: Moment) -> PyResult<Vec<Vec<u8>>> {
@@ -197,10 +340,75 @@ impl Records {
     }
 }
 
+/// (counter, whether these are all, numbers, their vectors as bytes, numbers that are gone)
+type VectorChanges<'py> = (i64, bool, Vec<i64>, Bound<'py, PyBytes>, Vec<i64>);
+
+/// (score, bm25, lexical, cosine, semantic, relevance, recency)
+type Parts = (f64, f64, f64, Option<f64>, Option<f64>, f64, f64);
+
+fn parts(hit: Hit) -> (Row, Parts) {
+    let Hit { record, score, bm25, lexical, cosine, semantic, relevance, recency } = hit;
+    (record.into(), (score, bm25, lexical, cosine, semantic, relevance, recency))
+}
+
 impl Records {
     fn call<T: Send>(&self, py: Python<'_>, work: impl Fn(&Store) -> Result<T, Error> + Sync) -> PyResult<T> {
         patient(py, self.wait, || work(&self.store))
     }
+}
+
+/// Judges what is to be remembered: the rule that decides, the share of letters where that is it, and the place in
+/// `existing` of what it repeats.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
+pub(crate) fn judge(
+    py: Python<'_>,
+    text: &str,
+    seen: Vec<PyBackedStr>,
+    existing: Vec<PyBackedStr>,
+) -> PyResult<(&'static str, Option<f64>, Option<usize>)> {
+    let (seen, existing): (Vec<&str>, Vec<&str>) =
+        (seen.iter().map(|one| &**one).collect(), existing.iter().map(|one| &**one).collect());
+    Ok(match enter::detached(py, || ctxproto_memory::judge(text, &seen, &existing))? {
+        Judgement::Fine => ("accepted", None, None),
+        Judgement::LowDensity(letters) => ("low_density", Some(letters), None),
+        Judgement::RawLog => ("raw_log", None, None),
+        Judgement::Reasoning => ("reasoning", None, None),
+        Judgement::Chatter => ("chatter", None, None),
+        Judgement::Echo => ("echo", None, None),
+        Judgement::Duplicate(at) => ("duplicate", None, Some(at)),
+        Judgement::Merge(at) => ("merge", None, Some(at)),
+    })
+}
+
+/// The words of a text as searches compare them, each once.
+#[pyfunction]
+pub(crate) fn memory_words(py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
+    enter::detached(py, || {
+        let mut words = ctxproto_memory::words(text);
+        words.sort_unstable();
+        words.dedup();
+        words
+    })
+}
+
+/// How long a text is for the write gate.
+#[pyfunction]
+pub(crate) fn judged_length(text: &str) -> PyResult<usize> {
+    enter::attached(|| ctxproto_memory::length(text))
+}
+
+/// Closes the files of all stores and holds every call back, until `after_fork`.
+#[pyfunction]
+pub(crate) fn before_fork(py: Python<'_>) -> PyResult<()> {
+    // Given up, for the calls that are waited for need it to end.
+    enter::detached(py, ctxproto_memory::before_fork)
+}
+
+/// Lets calls go on.
+#[pyfunction]
+pub(crate) fn after_fork() -> PyResult<()> {
+    enter::attached(ctxproto_memory::after_fork)
 }
 
 /// Tries again while another process writes, and looks for Ctrl-C in between. What was busy did nothing.
@@ -211,7 +419,7 @@ fn patient<T: Send>(
 ) -> PyResult<T> {
     let begin = Instant::now();
     loop {
-        match enter::detached(py, &work)? {
+        match enter::detached(py, || at_work(&work))? {
             Err(Error::Busy) if begin.elapsed() < wait => {
                 py.check_signals()?;
                 enter::detached(py, || thread::sleep(AGAIN))?;
@@ -224,6 +432,8 @@ fn patient<T: Send>(
 fn told(error: &Error) -> PyErr {
     match error {
         Error::Missing | Error::Superseded | Error::Exists => errors::memory_id(error.to_string()),
+        Error::Never => errors::config(error.to_string()),
+        Error::Model(..) | Error::Vector => errors::model(&error.to_string()),
         _ => errors::store(error.to_string()),
     }
 }

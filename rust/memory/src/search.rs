@@ -1,0 +1,210 @@
+//! What a search does, from the leaves of its scope to the memories it found.
+
+#![expect(clippy::cast_precision_loss, reason = "ages in microseconds are long before 2^52")]
+
+use std::sync::PoisonError;
+
+use crate::bm25::Scores;
+use crate::cache::of_seq;
+use crate::diversity::{Candidate, choose};
+use crate::dots::dots;
+use crate::leaf::View;
+use crate::semantic::closest;
+use crate::top::Place;
+use crate::vectors::{Model, agree, unit};
+use crate::words::asked;
+use crate::{Error, Filter, Hit, Query, Record, Scope, Store, Vectors};
+
+/// Candidates that each of words and vectors brings, for each memory that is wanted, and at least.
+const EACH: usize = 4;
+const LEAST: usize = 50;
+
+/// A candidate, with all that a hit tells but the memory itself.
+struct Found {
+    place: Place,
+    bm25: f32,
+    cosine: Option<f32>,
+    lexical: f64,
+    semantic: Option<f64>,
+    relevance: f64,
+    recency: f64,
+    score: f64,
+}
+
+impl Store {
+    /// The memories of a scope that share words with the query or whose vectors are close to its, the best first.
+    pub fn search(&self, scope: &Scope, query: &Query<'_>, filter: &Filter) -> Result<Vec<Hit>, Error> {
+        let (leaves, model) = self.cache.leaves(&*self.reading()?, scope)?;
+        // Locked all along: places must mean the same from the first look to the last. The cache is free meanwhile.
+        let locked: Vec<_> =
+            leaves.iter().map(|leaf| leaf.read().unwrap_or_else(PoisonError::into_inner)).collect();
+        let views: Vec<View<'_>> = locked.iter().map(|leaf| View::new(leaf, filter)).collect();
+        let most = filter.limit.unwrap_or(usize::MAX);
+        let mut found = candidates(&views, query, model.as_ref(), most)?;
+        for one in &mut found {
+            let Place { leaf, slot } = one.place;
+            let age = filter.now.saturating_sub(views[leaf].created(slot)).max(0);
+            one.recency = 0.5_f64.powf(age as f64 / query.half_life);
+            let parts =
+                one.relevance + query.recency * one.recency + query.importance * views[leaf].importance(slot);
+            one.score = parts / (1.0 + query.recency + query.importance);
+        }
+        found.sort_by(|a, b| {
+            let seq = |one: &Found| views[one.place.leaf].seq(one.place.slot);
+            b.score.total_cmp(&a.score).then(seq(b).cmp(&seq(a)))
+        });
+        if query.lambda < 1.0 {
+            let one = |one: &Found| Candidate {
+                score: one.score,
+                vector: views[one.place.leaf].embedded().vector(one.place.slot),
+            };
+            let all: Vec<Candidate<'_>> = found.iter().map(one).collect();
+            let mut chosen = choose(&all, query.lambda, most);
+            // Which ones is what it is for; in their order the best comes first.
+            chosen.sort_unstable();
+            let mut at = 0..;
+            found.retain(|_| at.next().is_some_and(|at| chosen.binary_search(&at).is_ok()));
+        }
+        found.truncate(most);
+        let numbers: Vec<i64> = found.iter().map(|one| views[one.place.leaf].seq(one.place.slot)).collect();
+        drop(views);
+        drop(locked);
+        let store = self.reading()?;
+        let mut hits = vec![];
+        for (one, seq) in found.into_iter().zip(numbers) {
+            // Deleted or changed since: what is returned is judged as it is.
+            if let Some(record) = of_seq(&store, seq)?
+                && sees(scope, filter, &record)
+            {
+                hits.push(Hit {
+                    record,
+                    score: one.score,
+                    bm25: one.bm25.into(),
+                    lexical: one.lexical,
+                    cosine: one.cosine.map(f64::from),
+                    semantic: one.semantic,
+                    relevance: one.relevance,
+                    recency: one.recency,
+                });
+            }
+        }
+        Ok(hits)
+    }
+}
+
+impl Store {
+    /// The memories of a scope whose vectors are closest to one: their numbers in the store, and the cosines.
+    pub fn nearest(
+        &self,
+        scope: &Scope,
+        vector: &Vectors<'_>,
+        near: &[i64],
+        filter: &Filter,
+    ) -> Result<Vec<(i64, f32)>, Error> {
+        let (leaves, model) = self.cache.leaves(&*self.reading()?, scope)?;
+        let Some(model) = model else { return Ok(vec![]) };
+        agree(Some(&model), vector)?;
+        let locked: Vec<_> =
+            leaves.iter().map(|leaf| leaf.read().unwrap_or_else(PoisonError::into_inner)).collect();
+        let views: Vec<View<'_>> = locked.iter().map(|leaf| View::new(leaf, filter)).collect();
+        let found = closest(&views, &unit(vector.numbers)?, near, filter.limit.unwrap_or(usize::MAX));
+        Ok(found.into_iter().map(|(place, cosine)| (views[place.leaf].seq(place.slot), cosine)).collect())
+    }
+}
+
+/// The best by words and the best by vectors, with their relevance; not in order.
+fn candidates(
+    views: &[View<'_>],
+    query: &Query<'_>,
+    model: Option<&Model>,
+    most: usize,
+) -> Result<Vec<Found>, Error> {
+    let scores = Scores::of(views, &asked(query.text));
+    let alike = query.lambda < 1.0 && model.is_some();
+    let Some((model, vector)) = model.zip(query.vector.as_ref()) else {
+        if query.raw {
+            return Ok(vec![]);
+        }
+        let one = |(place, bm25)| {
+            let lexical = scores.relevance(bm25);
+            found(place, bm25, None, lexical, None, lexical)
+        };
+        let most = if alike || query.recency + query.importance > 0.0 { pool(most) } else { most };
+        return Ok(scores.top(views, most).into_iter().map(one).collect());
+    };
+    agree(Some(model), vector)?;
+    let vector = unit(vector.numbers)?;
+    let most = pool(most);
+    let close = closest(views, &vector, query.near, most);
+    let highest = close.first().map_or(0.0, |(_, cosine)| f64::from(*cosine));
+    let by_words = if query.raw { vec![] } else { scores.top(views, most) };
+    let mut places: Vec<Place> = by_words.into_iter().chain(close).map(|(place, _)| place).collect();
+    places.sort_unstable();
+    places.dedup();
+    let mut cosines = vec![];
+    let mut all: Vec<Found> = places
+        .into_iter()
+        .map(|place| {
+            let bm25 = scores.at(place);
+            let cosine = views[place.leaf].embedded().vector(place.slot).map(|other| {
+                dots(&vector, other, &mut cosines);
+                cosines[0]
+            });
+            let lexical = scores.relevance(bm25);
+            let semantic = cosine.map(|cosine| background_corrected(cosine.into(), highest, model));
+            // Where nobody holds a word, or nothing is embedded, the other says all there is to say.
+            let fused = match semantic {
+                None => lexical,
+                Some(semantic) if scores.none() => semantic,
+                Some(semantic) => f64::midpoint(lexical, semantic),
+            };
+            found(place, bm25, cosine, lexical, semantic, fused)
+        })
+        .collect();
+    if query.raw {
+        for one in &mut all {
+            one.relevance = one.cosine.map_or(0.0, |cosine| f64::from(cosine).clamp(0.0, 1.0));
+        }
+    } else {
+        let best = all.iter().map(|one| one.relevance).fold(0.0, f64::max);
+        all.retain(|one| one.relevance > 0.0);
+        for one in &mut all {
+            // Between how well it fits by itself and how well beside the best.
+            one.relevance = (one.relevance / best.sqrt()).clamp(0.0, 1.0);
+        }
+    }
+    Ok(all)
+}
+
+fn found(
+    place: Place,
+    bm25: f32,
+    cosine: Option<f32>,
+    lexical: f64,
+    semantic: Option<f64>,
+    relevance: f64,
+) -> Found {
+    Found { place, bm25, cosine, lexical, semantic, relevance, recency: 0.0, score: 0.0 }
+}
+
+/// A cosine as relevance: what unrelated texts have is nothing, the best is 1, if it is more than they ever have.
+fn background_corrected(cosine: f64, highest: f64, model: &Model) -> f64 {
+    let range = highest.max(model.high) - model.low;
+    if range > 0.0 { ((cosine - model.low) / range).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// How many candidates each of words and vectors brings.
+pub fn pool(most: usize) -> usize {
+    most.saturating_mul(EACH).max(LEAST)
+}
+
+fn sees(scope: &Scope, filter: &Filter, record: &Record) -> bool {
+    let (from, to) = scope.range();
+    let there = record.expires.is_none_or(|end| end > filter.now);
+    let ongoing = |at| record.valid_from <= at && record.valid_to.is_none_or(|end| end > at);
+    from <= &record.namespace[..]
+        && record.namespace < to
+        && there
+        && filter.at.is_none_or(ongoing)
+        && filter.kind.as_ref().is_none_or(|kind| *kind == record.kind)
+}
