@@ -116,6 +116,22 @@ def damaged(chat: Chat, draw: random.Random) -> Chat:
     return chat
 
 
+def with_thoughts_and_blanks(chat: Chat, thought: dict[str, Any], draw: random.Random) -> Chat:
+    """Messages that say nothing, and thoughts at any place of a turn, its calls before or behind them."""
+    chat = copy.deepcopy(chat)
+    for message in chat:
+        if message["role"] in ("user", "assistant") and draw.random() < 0.2:
+            message["content"] = draw.choice(["", " ", [], [{"type": "text", "text": ""}]])
+        if message["role"] == "assistant" and draw.random() < 0.4:
+            said = message["content"]
+            parts = [{"type": "text", "text": said}] if isinstance(said, str) and said else []
+            parts.insert(draw.randrange(len(parts) + 1), dict(thought))
+            message["content"] = parts
+            for call in message.get("tool_calls") or []:
+                call["position"] = draw.randrange(len(parts) + 1)
+    return chat
+
+
 def comparable(chat: Chat) -> Chat:
     """Chat messages whose arguments are parsed."""
     chat = copy.deepcopy(chat)

@@ -298,6 +298,12 @@ def test_images_among_results_go_to_a_message_that_may_have_them() -> None:
     assert pairing_problems(expected, "openai") == []
 
 
+def test_an_empty_message_stays_behind_its_reasoning() -> None:
+    empty = {"type": "message", "role": "assistant", "content": ""}
+    items = [{"type": "reasoning", "id": "rs_1", "summary": []}, empty, {**empty, "id": "msg_1"}]
+    assert convert(items, "responses", "responses") == items
+
+
 def test_files_of_openai() -> None:
     file = {"file_data": "data:application/pdf;base64,AAAA", "filename": "a.pdf"}
     items = [{"type": "message", "role": "user", "content": [{"type": "input_file", **file}]}]

@@ -18,6 +18,7 @@ from conversations import (
     result,
     says,
     with_parallel_calls,
+    with_thoughts_and_blanks,
 )
 from ctxproto import convert, pairing_problems, repair_pairing
 from hypothesis import given, settings
@@ -112,6 +113,23 @@ def test_anything_ends_valid(chat: Chat, draw: random.Random) -> None:
         assert (again.messages, again.changes) == (repaired.messages, [])
         if not pairing_problems(broken, "openai", pending=False):
             assert [change for change in repaired.changes if change[0] != "added"] == []
+
+
+THOUGHTS: dict[str, dict[str, Any]] = {
+    "responses": {"type": "reasoning", "id": "rs_1", "summary": []},
+    "anthropic": {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+    "gemini": {"type": "thought", "text": "hm", "thought_signature": "c2ln"},
+}
+
+
+@settings(max_examples=100, deadline=None)
+@given(conversations(), st.randoms(use_true_random=False))
+def test_thoughts_and_blanks_end_valid(chat: Chat, draw: random.Random) -> None:
+    for name in ("responses", "anthropic", "gemini"):
+        broken = with_thoughts_and_blanks(damaged(chat, draw), THOUGHTS[name], draw)
+        repaired = repair_pairing(convert(broken, "native", name), name)
+        assert pairing_problems(repaired.messages, name) == []
+        assert repair_pairing(repaired.messages, name) == (repaired.messages, [])
 
 
 def test_real_runs_with_parallel_calls_damaged_end_valid() -> None:

@@ -45,15 +45,15 @@ def from_responses(items: object) -> list[Dict]:
         elif kind in _CALLS:
             calls.append({**_call(where, item), "position": len(said)})
         elif kind == "message" and pieces.role(where, item, _ROLES) == "assistant":
-            # Text after calls begins another message, and so does a second text.
-            if calls or any(part["type"] not in ("reasoning", _OWN) for part in said) or item_of:
-                close()
             parts = [_from_part(part) for part in pieces.parts(where, item.get("content"))]
-            item_of = _rest(item, "type", "role", "content")
+            # Text after calls begins another message, and so does a second text; an empty one stands alone.
+            if calls or any(part["type"] not in ("reasoning", _OWN) for part in said) or item_of or not parts:
+                close()
             if parts:
                 said += parts
+                item_of = _rest(item, "type", "role", "content")
             else:
-                item_of = item_of or {"status": "completed"}
+                chat.append(_other(where, kind, item))
         elif kind in _OUTPUTS or kind == "message":
             close()
             chat.append(_other(where, kind, item))
@@ -94,7 +94,7 @@ def _call(where: str, item: Dict) -> Dict:
 
 
 def _other(where: str, kind: object, item: Dict) -> Dict:
-    """A message that is not the assistant's."""
+    """A message that is no turn of the assistant's: of the others, or an empty one."""
     if kind in _OUTPUTS:
         call_id, output = item.get("call_id"), item.get("output")
         if type(call_id) is not str:
