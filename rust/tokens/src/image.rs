@@ -10,13 +10,15 @@ pub const IMAGE_LEAST: usize = 85;
 /// A tile of 512 by 512 pixels.
 const TILE: usize = 170;
 
-/// The size of an image stands in its first bytes; in a photograph, behind a preview.
-const HEAD: usize = 128 << 10;
+/// The size of an image stands in its first bytes; in a photograph, it may stand behind a preview.
+const HEADS: [usize; 2] = [2 << 10, 128 << 10];
 /// Tokens of an image that is given in base64; none where that is no image whose size can be read.
 pub fn image_tokens(base64: &[u8]) -> Option<usize> {
-    // Four letters are three bytes.
-    let head = &base64[..base64.len().min(HEAD) / 4 * 4];
-    let size = imagesize::blob_size(&BASE64_STANDARD.decode(head).ok()?).ok()?;
+    let size = HEADS.iter().find_map(|&head| {
+        // Four letters are three bytes.
+        let head = &base64[..base64.len().min(head) / 4 * 4];
+        imagesize::blob_size(&BASE64_STANDARD.decode(head).ok()?).ok()
+    })?;
     Some(of_size(size.width, size.height))
 }
 
@@ -56,6 +58,14 @@ mod tests {
         ] {
             assert_eq!(image_tokens(png(width, height).as_bytes()), Some(tokens), "{width} x {height}");
         }
+    }
+
+    #[test]
+    fn a_photograph_with_a_preview() {
+        let preview = [&[0xff, 0xe1, 0x75, 0x32][..], &[0; 30_000]].concat();
+        let size = [0xff, 0xc0, 0, 17, 8, 4, 0x44, 4, 0x44, 3, 1, 0x22, 0, 2, 0x11, 1, 3, 0x11, 1];
+        let photograph = [&[0xff, 0xd8][..], &preview, &size, &[0; 90_000]].concat();
+        assert_eq!(image_tokens(BASE64_STANDARD.encode(photograph).as_bytes()), Some(1590));
     }
 
     #[test]
