@@ -62,9 +62,9 @@ mod tests {
 
     #[test]
     fn a_photograph_with_a_preview() {
-        let preview = [&[0xff, 0xe1, 0x75, 0x32][..], &[0; 30_000]].concat();
+        let preview = [&[0xff, 0xe1, 0x75, 0x32][..], &vec![0; 30_000]].concat();
         let size = [0xff, 0xc0, 0, 17, 8, 4, 0x44, 4, 0x44, 3, 1, 0x22, 0, 2, 0x11, 1, 3, 0x11, 1];
-        let photograph = [&[0xff, 0xd8][..], &preview, &size, &[0; 90_000]].concat();
+        let photograph = [&[0xff, 0xd8][..], &preview, &size, &vec![0; 90_000]].concat();
         assert_eq!(image_tokens(BASE64_STANDARD.encode(photograph).as_bytes()), Some(1590));
     }
 
