@@ -539,7 +539,7 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "convert.gemini": (lambda x: convert(x, "gemini", "openai"), "request"),
     "convert.gemini.contents": (lambda x: convert({"contents": [x]}, "gemini", "openai"), "contents[0]"),
-    "convert.gemini.part": (lambda x: convert({"contents": [{"parts": [x]}]}, "gemini", "openai"), "contents[0].parts"),
+    "convert.gemini.part": (lambda x: convert({"contents": [{"parts": [x]}]}, "gemini", "gemini"), "contents[0].parts"),
     "convert.gemini.name": (
         lambda x: convert({"contents": [{"parts": [named(x)]}]}, "gemini", "openai"),
         "contents[0]",

@@ -60,7 +60,7 @@ from ctxproto.tasks.policy import ContextPolicy, ToolRule
 from ctxproto.tasks.state import ArtifactRef, DeclaredFields, TaskStateEnvelope
 from ctxproto.tasks.stores import ArtifactStore, ArtifactUri, InMemoryArtifactStore
 from ctxproto.telemetry import OpenTelemetrySink
-from ctxproto.tokens import MessageCount, Tokenizer
+from ctxproto.tokens import MessageCount, SdkObject, Tokenizer
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
 from ctxproto.tools.redact import Allow, Redactor, known_values_from_env, redact, scan
@@ -128,6 +128,7 @@ __all__ = [
     "RuleError",
     "SchemaVersionError",
     "Scope",
+    "SdkObject",
     "SentenceTransformerEmbedder",
     "StoreError",
     "Stream",

@@ -98,7 +98,7 @@ class Namespace(tuple[str, ...]):
         return cls.checked("key", key.decode().split("\0")[:-1])
 
     def __str__(self) -> str:
-        return ":".join(part.translate(_ESCAPED) for part in self)
+        return _written(self)
 
     def __repr__(self) -> str:
         return f"Namespace({str(self)!r})"
@@ -148,6 +148,12 @@ class Scope(NamedTuple):
 
     def __str__(self) -> str:
         return "*" if self.namespace is None else self.namespace.prefix if self.below else str(self.namespace)
+
+
+@lru_cache(maxsize=4096)
+def _written(parts: tuple[str, ...]) -> str:
+    # Most memories of one read are of the same few.
+    return ":".join(part.translate(_ESCAPED) for part in parts)
 
 
 AnyScope: TypeAlias = "str | Iterable[str] | Namespace | Scope"
