@@ -314,6 +314,26 @@ def test_a_store_that_fails_is_an_artifact_error_that_quotes_nothing(waits: bool
         assert caught.value.__context__ is None
 
 
+def test_a_store_that_would_have_to_be_awaited_or_has_no_such_key_is_told() -> None:
+    class Later:
+        async def read(self, pointer: str) -> str:
+            return pointer
+
+    class Keys:
+        def read(self, pointer: str) -> str:
+            return dict[str, str]()[pointer]
+
+    state = TaskStateEnvelope("t1", artifact_store=Later())
+    state.add_artifact("notes", "p", "notes", 10)
+    found = state.declare_fields(["note"])
+    assert (found.missing, len(found.problems)) == (("note",), 1)
+    assert "coroutine" in str(found.problems[0])
+    with pytest.raises(ArtifactError, match="coroutine"):
+        ContextProtocol(artifact_store=Later()).get_task_state("t1", ["note"])
+    with pytest.raises(TaskIdError):
+        ContextProtocol(artifact_store=Keys()).get_task_state("t1", ["note"])
+
+
 def test_fields_go_through_the_policy_of_each_protocol() -> None:
     store = {"p": '{"note": "of acme-blue-house"}'}
     state = TaskStateEnvelope("t1")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -27,11 +26,14 @@ from ctxproto.audit.records import (
 )
 from ctxproto.errors import ArtifactError, ConfigTypeError, TaskIdError, shown
 from ctxproto.memory.namespaces import Namespace, Scope
+from ctxproto.tasks.foreign import checked_store, fetched, stored
 from ctxproto.tasks.policy import ContextPolicy, default_policy
-from ctxproto.tasks.state import DeclaredFields, TaskStateEnvelope, checked_store, stored
+from ctxproto.tasks.state import DeclaredFields, TaskStateEnvelope
 from ctxproto.tools.calls import ToolCallRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     from ctxproto.audit.records import AuditSink
     from ctxproto.budget import BudgetReport, TokenBudget
     from ctxproto.memory.gate import MemoryContextGate, WriteVerdict
@@ -414,16 +416,14 @@ class ContextProtocol:
             state = self._tasks.get(task_id)
         store = self._artifact_store
         if state is None and store is not None:
-            key, data, told = _TASK_KEY + task_id, None, ""
+            data, told = None, ""
             try:
-                data = store.get(key) if isinstance(store, Mapping) else store.read(key)
+                data = fetched(store, _TASK_KEY + task_id)
             except ArtifactError as error:
                 # Nothing under this name is no failure of the store.
                 told = "" if error.absent else str(error)
-            except Exception as error:  # noqa: BLE001 - whatever a stranger's store raises
-                told = f"the artifact store failed ({type(error).__name__})"
             if told:
-                raise ArtifactError(told)
+                raise ArtifactError(f"the state of the task cannot be read: {told}")
             if data is not None:
                 if isinstance(data, str | bytes):
                     # Such a store keeps text. What is no JSON is told below, without what the error quotes.

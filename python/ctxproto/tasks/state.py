@@ -12,7 +12,6 @@ from ctxproto import arguments
 from ctxproto.errors import (
     ArtifactError,
     ConfigTypeError,
-    CtxprotoError,
     InputError,
     InputTypeError,
     MissingFieldError,
@@ -20,12 +19,13 @@ from ctxproto.errors import (
     shown,
 )
 from ctxproto.tasks.documents import NOTHING, Document, decoded
+from ctxproto.tasks.foreign import checked_store, fetched, stored
 from ctxproto.tasks.stores import ArtifactStore
 from ctxproto.tools import values
 from ctxproto.tools.redact import Redactor, default_redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from typing import Self
 
 __all__ = ["ArtifactRef", "DeclaredFields", "Readable", "TaskStateEnvelope"]
@@ -321,19 +321,13 @@ class TaskStateEnvelope:
     def _document(self, ref: ArtifactRef) -> Document:
         if (held := self._resolved_cache.get(ref.artifact_id)) is not None:
             return held
-        told = ""
-        if self._artifact_store is None:
-            told = "the envelope has no artifact store"
-        else:
-            store = checked_store("artifact_store", self._artifact_store)
+        told = "the envelope has no artifact store"
+        if self._artifact_store is not None:
             try:
-                value = store.get(ref.pointer) if isinstance(store, Mapping) else store.read(ref.pointer)
+                value = fetched(checked_store("artifact_store", self._artifact_store), ref.pointer)
+                told = ""
             except ArtifactError as error:
                 told = str(error)
-            except Exception as error:  # noqa: BLE001 - whatever a stranger's store raises
-                told = f"its store failed ({type(error).__name__})"
-            else:
-                told = "" if value is not None else "its store has nothing under its pointer"
         if told:
             problem = ArtifactError(f"artifact {self.artifacts.index(ref)} of the task cannot be read: {told}")
             problem.artifact_id = ref.artifact_id
@@ -343,34 +337,6 @@ class TaskStateEnvelope:
 
     def __repr__(self) -> str:
         return f"<TaskStateEnvelope: {len(self.artifacts)} artifacts>"
-
-
-def stored(save: Callable[..., Any], key: str, value: Any) -> None:  # noqa: ANN401 - any artifact
-    """Calls a stranger's `save`; what it raises would quote keys and hosts.
-
-    Raises:
-        ArtifactError: It failed, or would have to be awaited.
-    """
-    told = ""
-    try:
-        outcome = save(key, value)
-    except CtxprotoError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever a stranger's store raises
-        told = f"its store failed ({type(error).__name__})"
-    else:
-        if callable(close := getattr(outcome, "close", None)) and hasattr(type(outcome), "__await__"):
-            close()
-            told = "its store's save() is a coroutine, and nobody would wait for it"
-    if told:
-        raise ArtifactError(f"the artifact was not stored: {told}")
-
-
-def checked_store(argument: str, store: Any) -> Any:  # noqa: ANN401 - a store of any make
-    """Something that artifacts can be read from; `argument` is named in the error."""
-    if issubclass(type(store), Mapping) or callable(getattr(type(store), "read", None)):
-        return store
-    raise ConfigTypeError(f"{argument} has a read(pointer), or is a mapping; this is {shown(store)}")
 
 
 def _keys(data: Mapping[str, Any], place: str) -> list[str]:
