@@ -151,7 +151,8 @@ class ContextProtocol:
 
         Args:
             user_message: What the user says now: text, or content parts. Empty when the model goes on by itself.
-            tool_results: Results that the history does not hold yet.
+            tool_results: Results that the history does not hold yet; one of a call that the history's last turn has
+                answered, or another of these has, is left out.
             task_state: The state of the task: its summaries are shown, its fields are there when they are asked for.
             system_prompt: The instructions.
             memory_query: What to search memory for; nothing unless given.
@@ -416,7 +417,8 @@ class ContextProtocol:
             state = self._tasks.get(task_id)
         store = self._artifact_store
         if state is None and store is not None:
-            data, told = None, ""
+            data: Any = None
+            told = ""
             try:
                 data = fetched(store, _TASK_KEY + task_id)
             except ArtifactError as error:

@@ -87,12 +87,7 @@ class AuditLog:
         self._pid = os.getpid()
         self._seq, self._hash, self._size = 0, _BEGINNING, 0
         self._file: io.FileIO | None = None
-        try:
-            self._guarded(self._open)
-        except StoreError:
-            if self._file is not None:
-                self._file.close()
-            raise
+        self._guarded(self._open)
 
     def write(self, records: Sequence[AuditRecord], context: AuditContext) -> None:
         """Appends records; they are with the operating system when it returns."""
@@ -139,6 +134,13 @@ class AuditLog:
             file.close()
             raise BlockingIOError(None, "another process or another log writes to it: give each its own") from None
         self._file = file
+        try:
+            self._go_on(file)
+        except (OSError, ValueError):
+            file.close()
+            raise
+
+    def _go_on(self, file: io.FileIO) -> None:
         self._size = file.seek(0, os.SEEK_END)
         if not self._size:
             # An earlier run may have ended between two files.
