@@ -356,6 +356,13 @@ def test_a_store_that_keeps_text_gives_states_back() -> None:
         protocol.get_task_state("t2", ["a"])
 
 
+def test_an_audit_trail_holds_nothing_to_redact() -> None:
+    protocol = ContextProtocol()
+    trail = protocol.prepare_context(random_token(6)).audit_trail
+    assert trail[0]["action"] == "secret_redacted"
+    assert Redactor().redact_json(trail).findings == ()
+
+
 def test_messages_that_hold_nothing_are_the_same_objects() -> None:
     history = [user("q"), {"role": "assistant", "content": "a"}, user(random_token(1))]
     messages = ContextProtocol().prepare_context("now", history=history)
