@@ -442,7 +442,7 @@ def test_a_vector_for_each_wording_and_no_more(count: int) -> None:
     )
     store.save("a", "tea")
     extra[0] = True
-    with pytest.raises(ConfigError, match="embedder .* 2 vectors here"):
+    with pytest.raises(ConfigError, match=r"embedder .* 2 vectors here"):
         store.search("tea", "a", also=["milk"])
 
 

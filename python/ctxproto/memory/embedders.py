@@ -140,9 +140,9 @@ class Embedding:
         if not 1 <= len(self.name) <= _NAME_MAX:
             raise ConfigError(f"model has 1 to {_NAME_MAX} characters, not {len(self.name):,}")
 
-    def of(self, texts: Iterable[str]) -> tuple[str, object]:
+    def of(self, texts: Iterable[str]) -> tuple[str, Any]:
         """The model's name, and what it made of the texts."""
-        vectors = self._embedder(list(texts))
+        vectors: Any = self._embedder(list(texts))
         # Read more than once: a graph looks at them, too.
         return self.name, list(vectors) if hasattr(type(vectors), "__next__") else vectors
 
