@@ -1,4 +1,4 @@
-# Everything a checkout needs: `make demo` and `make test` start from Python, Rust and a C compiler alone.
+# Everything a checkout needs: `make demo` and `make test` start from Python, Rust and a C++ compiler alone.
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,7 +7,7 @@ TOOLS := $(VENV)/tools.stamp
 BUILT := $(VENV)/built.stamp
 DEMO := build/demo
 RUST := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name '*.toml')
-PYTHON_DIRS := $(wildcard python tests ci benches)
+PYTHON_DIRS := $(wildcard python tests ci benches examples)
 
 # One job where memory or cores are few: `make test JOBS=1`.
 JOBS ?=
@@ -70,6 +70,7 @@ bench: $(BUILT) ## Measure against other tools and write the table in README.md
 	$(BIN)/python benches/needles.py
 	$(BIN)/python benches/envelope.py
 	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/budget.py
+	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/prepare.py
 	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/tokens.py
 	$(firstword $(wildcard benches/.venv-peers/bin/python) $(BIN)/python) benches/memory.py
 

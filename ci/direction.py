@@ -39,7 +39,10 @@ CRATES = {
 PYTHON_CRATE = "ctxproto-py"
 
 # From the bottom up: a part imports from parts before it, and from itself.
-LAYERS = ["_core", "errors", "arguments", "tokens", "messages", "tools", "budget", "memory", "config", "cli"]
+LAYERS = [
+    *["_core", "errors", "arguments", "tokens", "messages", "tools", "budget", "memory", "tasks", "audit", "assembly"],
+    *["protocol", "async_protocol", "telemetry", "debug", "pytest_plugin", "config", "cli"],
+]
 PACKAGE = Path("python/ctxproto")
 
 

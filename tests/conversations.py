@@ -48,7 +48,8 @@ def says(role: str, content: Any = "some words") -> dict[str, Any]:
     return {"role": role, "content": content}
 
 
-_texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
+# Blank ones are refused by some APIs.
+_texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(str.strip)
 _json = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | _texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_texts, inner, max_size=3),
@@ -112,6 +113,22 @@ def damaged(chat: Chat, draw: random.Random) -> Chat:
                 chat.insert(draw.randrange(len(chat)), chat.pop(at))
             case 3 if chat[at]["role"] == "tool":
                 chat.insert(min(len(chat), at + draw.randrange(1, 6)), chat.pop(at))
+    return chat
+
+
+def with_thoughts_and_blanks(chat: Chat, thought: dict[str, Any], draw: random.Random) -> Chat:
+    """Messages that say nothing, and thoughts at any place of a turn, its calls before or behind them."""
+    chat = copy.deepcopy(chat)
+    for message in chat:
+        if message["role"] in ("user", "assistant") and draw.random() < 0.2:
+            message["content"] = draw.choice(["", " ", [], [{"type": "text", "text": ""}]])
+        if message["role"] == "assistant" and draw.random() < 0.4:
+            said = message["content"]
+            parts = [{"type": "text", "text": said}] if isinstance(said, str) and said else []
+            parts.insert(draw.randrange(len(parts) + 1), dict(thought))
+            message["content"] = parts
+            for call in message.get("tool_calls") or []:
+                call["position"] = draw.randrange(len(parts) + 1)
     return chat
 
 

@@ -6,6 +6,7 @@ import asyncio
 import io
 import random
 import string
+import tempfile
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -14,6 +15,8 @@ import ctxproto
 import pytest
 from ctxproto import (
     Allow,
+    ContextPolicy,
+    ContextProtocol,
     CtxprotoError,
     Finding,
     Redactor,
@@ -35,11 +38,21 @@ if TYPE_CHECKING:
 REDACTOR = Redactor()
 GATE = ctxproto.MemoryContextGate()
 STORE = ctxproto.MemoryStore(":memory:")
+ARTIFACTS = ctxproto.InMemoryArtifactStore()
+PROTOCOL = ContextProtocol(memory_backend=ctxproto.MemoryStore(":memory:"), artifact_store=ARTIFACTS)
+RESULT = PROTOCOL.handle_tool_result("c", "raw")
+TASK = ctxproto.TaskStateEnvelope("task", artifact_store=ARTIFACTS)
+PROTOCOL.register_task(TASK)
 HASHING = ctxproto.HashEmbedder(8)
 EMBEDDED = ctxproto.MemoryStore(":memory:", embedder=HASHING)
 FOUND = ctxproto.MemoryStore(":memory:")
 FOUND.save("a", "tea")
 ANYTHING: Any = object()
+
+
+def LOG(**options: Any) -> None:  # noqa: N802 - it stands where a class does
+    with tempfile.TemporaryDirectory() as directory:
+        ctxproto.AuditLog(Path(directory) / "audit.jsonl", **options).close()
 
 
 class HostileStr(str):
@@ -157,8 +170,29 @@ def quiet(call: Callable[..., Any], *args: Any, **options: Any) -> None:
     """Nothing is there, and that is no wonder."""
     try:
         call(*args, **options)
-    except ctxproto.MemoryIdError:
+    except (ctxproto.MemoryIdError, ctxproto.ArtifactError, ctxproto.TaskIdError):
         return
+
+
+def fitting(call: Callable[..., Any], *args: Any, **options: Any) -> None:
+    """What is too long for its budget is no wrong argument."""
+    try:
+        call(*args, **options)
+    except ctxproto.BudgetError:
+        return
+
+
+def fits(call: Callable[..., Any], *args: Any, **options: Any) -> None:
+    """Versions that are none of the task's are no mistake of the caller."""
+    try:
+        call(*args, **options)
+    except ctxproto.SchemaVersionError:
+        return
+
+
+def no_directory(path: Any) -> bool:
+    """Whether nothing is made at such a place."""
+    return names_nothing(path) and not isinstance(path, Path)
 
 
 def user(block: Any) -> dict[str, Any]:
@@ -366,6 +400,100 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "export.namespace": (lambda x: list(STORE.export(x)), "namespace"),
     "import_lines.lines": (lambda x: STORE.import_lines(x, "a"), "lines"),
     "import_lines.namespace": (lambda x: STORE.import_lines([], x), "namespace"),
+    "ArtifactStore.redactor": (lambda x: ctxproto.InMemoryArtifactStore(redactor=x), "redactor"),
+    "FileArtifactStore.directory": (
+        lambda x: ctxproto.FileArtifactStore(x if no_directory(x) else ANYTHING),
+        "directory",
+    ),
+    "FsspecArtifactStore.url": (lambda x: ctxproto.FsspecArtifactStore(x if no_directory(x) else ANYTHING), "url"),
+    "artifacts.put.value": (lambda x: ARTIFACTS.put(x), "an artifact"),
+    "artifacts.put_stream.pieces": (lambda x: ARTIFACTS.put_stream(x), "piece"),
+    "artifacts.put_stream.kind": (lambda x: ARTIFACTS.put_stream([], kind=x), "kind"),
+    "artifacts.save.key": (lambda x: ARTIFACTS.save(x, 1), "pointer"),
+    "artifacts.read.pointer": (lambda x: quiet(ARTIFACTS.read, x), "pointer"),
+    "artifacts.open.pointer": (lambda x: quiet(ARTIFACTS.open, x), "pointer"),
+    "artifacts.delete.pointer": (lambda x: ARTIFACTS.delete(x), "pointer"),
+    "TaskState.task_id": (ctxproto.TaskStateEnvelope, "task_id"),
+    "TaskState.parent_task_id": (lambda x: ctxproto.TaskStateEnvelope("t", x), "parent_task_id"),
+    "TaskState.artifact_store": (lambda x: ctxproto.TaskStateEnvelope("t", artifact_store=x), "artifact_store"),
+    "TaskState.redactor": (lambda x: ctxproto.TaskStateEnvelope("t", redactor=x), "redactor"),
+    "add_artifact.artifact_type": (lambda x: TASK.add_artifact(x, "p", "s", 1), "artifact_type"),
+    "add_artifact.pointer": (lambda x: TASK.add_artifact("k", x, "s", 1), "pointer"),
+    "add_artifact.summary": (lambda x: TASK.add_artifact("k", "p", x, 1), "summary"),
+    "add_artifact.size_bytes": (lambda x: TASK.add_artifact("k", "p", "s", x), "size_bytes"),
+    "add_artifact.schema_keys": (lambda x: TASK.add_artifact("k", "p", "s", 1, x), "schema_keys"),
+    "store_artifact.artifact_type": (lambda x: TASK.store_artifact(x, 1, "s"), "artifact_type"),
+    "store_artifact.summary": (lambda x: TASK.store_artifact("k", 1, x), "summary"),
+    "declare_fields.field_names": (lambda x: TASK.declare_fields(x), "field_names"),
+    "declare_fields.missing": (lambda x: TASK.declare_fields([], missing=x), "missing"),
+    "declare_fields.version": (lambda x: fits(TASK.declare_fields, [], version=x), "known"),
+    "declare_fields.unredacted": (lambda x: TASK.declare_fields([], unredacted=x), "unredacted"),
+    "check_version.known": (lambda x: fits(TASK.check_version, x), "known"),
+    "from_dict.data": (lambda x: ctxproto.TaskStateEnvelope.from_dict(x), "data"),
+    "AuditLog.path": (lambda x: ctxproto.AuditLog(x if no_directory(x) else ANYTHING), "path"),
+    "AuditLog.max_bytes": (lambda x: LOG(max_bytes=x), "max_bytes"),
+    "AuditLog.keep": (lambda x: LOG(keep=x), "keep"),
+    "AuditLog.chain": (lambda x: LOG(chain=x), "chain"),
+    "AuditLog.key": (lambda x: LOG(chain=True, key=x), "key"),
+    "verify_audit_log.path": (lambda x: ctxproto.verify_audit_log(x if no_directory(x) else ANYTHING), "path"),
+    "ContextPolicy.max_context_tokens": (lambda x: ContextPolicy(max_context_tokens=x), "max_context_tokens"),
+    "ContextPolicy.reserve": (lambda x: fitting(ContextPolicy, reserve=x), "reserve"),
+    "ContextPolicy.tools": (lambda x: fitting(ContextPolicy, tools=x), "tools"),
+    "ContextPolicy.tool_rules": (lambda x: ContextPolicy(tool_rules=x), "tool_rules"),
+    "ToolRule.max_tokens": (lambda x: ctxproto.ToolRule(max_tokens=x), "max_tokens"),
+    "ToolRule.strategy": (lambda x: ctxproto.ToolRule(strategy=x), "strategy"),
+    "ToolRule.fields": (lambda x: ctxproto.ToolRule(fields=x), "fields"),
+    "ToolRule.patterns": (lambda x: ctxproto.ToolRule(patterns=x), "patterns"),
+    "ToolRule.hint": (lambda x: ctxproto.ToolRule(hint=x), "hint"),
+    "ContextPolicy.tokenizer": (lambda x: ContextPolicy(tokenizer=x), "tokenizer"),
+    "ContextPolicy.redactor": (lambda x: ContextPolicy(redactor=x), "redactor"),
+    "ContextPolicy.max_tool_tokens": (lambda x: ContextPolicy(max_tool_tokens=x), "max_tool_tokens"),
+    "ContextPolicy.tool_strategy": (lambda x: ContextPolicy(tool_strategy=x), "strategy"),
+    "ContextPolicy.shorten": (lambda x: ContextPolicy(shorten=x), "strategies"),
+    "ContextPolicy.stride": (lambda x: ContextPolicy(stride=x), "stride"),
+    "ContextPolicy.read_memory": (lambda x: ContextPolicy(read_memory=x), "read_memory"),
+    "ContextPolicy.write_memory": (lambda x: ContextPolicy(write_memory=x), "write_memory"),
+    "ContextPolicy.relevance_threshold": (lambda x: ContextPolicy(relevance_threshold=x), "relevance_threshold"),
+    "ContextPolicy.max_memory_tokens": (lambda x: ContextPolicy(max_memory_tokens=x), "max_memory_tokens"),
+    "ContextProtocol.max_context_tokens": (lambda x: ContextProtocol(x), "max_context_tokens"),
+    "ContextProtocol.memory_backend": (lambda x: ContextProtocol(memory_backend=x), "memory_backend"),
+    "ContextProtocol.artifact_store": (lambda x: ContextProtocol(artifact_store=x), "artifact_store"),
+    "ContextProtocol.policy": (lambda x: ContextProtocol(policy=x), "policy"),
+    "ContextProtocol.user_id": (lambda x: ContextProtocol(user_id=x), "user_id"),
+    "ContextProtocol.session_id": (lambda x: ContextProtocol(session_id=x), "session_id"),
+    "ContextProtocol.task_id": (lambda x: ContextProtocol(task_id=x), "task_id"),
+    "ContextProtocol.conversation_id": (lambda x: ContextProtocol(conversation_id=x), "conversation_id"),
+    "ContextProtocol.sinks": (lambda x: ContextProtocol(sinks=x), "sinks"),
+    "prepare_context.user_message": (lambda x: fitting(PROTOCOL.prepare_context, x), "user_message"),
+    "prepare_context.tool_results": (lambda x: PROTOCOL.prepare_context("q", x), "tool_results"),
+    "prepare_context.task_state": (lambda x: PROTOCOL.prepare_context("q", None, x), "task_state"),
+    "prepare_context.system_prompt": (lambda x: fitting(PROTOCOL.prepare_context, system_prompt=x), "system_prompt"),
+    "prepare_context.memory_query": (lambda x: PROTOCOL.prepare_context(memory_query=x), "memory_query"),
+    "prepare_context.history": (lambda x: PROTOCOL.prepare_context(history=x), "history"),
+    "prepare_context.tool_calls": (lambda x: PROTOCOL.prepare_context("q", [RESULT], tool_calls=x), "tool call"),
+    "prepare_context.cached": (lambda x: PROTOCOL.prepare_context(cached=x), "cached"),
+    "handle_tool_result.tool_call_id": (lambda x: PROTOCOL.handle_tool_result(x, "raw"), "tool_call_id"),
+    "handle_tool_result.max_tokens": (lambda x: PROTOCOL.handle_tool_result("c", "raw", x), "max_tokens"),
+    "handle_tool_result.is_error": (lambda x: PROTOCOL.handle_tool_result("c", "raw", is_error=x), "is_error"),
+    "query_memory.query_text": (lambda x: PROTOCOL.query_memory(x), "memory_query"),
+    "query_memory.namespace": (lambda x: PROTOCOL.query_memory("q", x), "namespace"),
+    "persist_memory.content": (lambda x: PROTOCOL.persist_memory(x), "content"),
+    "persist_memory.namespace": (lambda x: PROTOCOL.persist_memory("content", x), "namespace"),
+    "register_task.task_state": (lambda x: PROTOCOL.register_task(x), "task_state"),
+    "get_task_state.task_id": (lambda x: quiet(PROTOCOL.get_task_state, x, []), "task_id"),
+    "get_task_state.requested_fields": (lambda x: PROTOCOL.get_task_state("task", x), "field_names"),
+    "assert_no_secrets.context": (ctxproto.ContextDebugKit.assert_no_secrets, "context"),
+    "assert_no_secrets.patterns": (lambda x: ctxproto.ContextDebugKit.assert_no_secrets([], x), "patterns"),
+    "dump_context_snapshot.output_dir": (
+        lambda x: ctxproto.ContextDebugKit.dump_context_snapshot([], 1, x if no_directory(x) else ANYTHING),
+        "output_dir",
+    ),
+    "trace_context_routing.context": (lambda x: ctxproto.ContextDebugKit.trace_context_routing(x, [], 1), "context"),
+    "trace_context_routing.audit_trail": (
+        lambda x: ctxproto.ContextDebugKit.trace_context_routing([], x, 1),
+        "audit_trail",
+    ),
+    "trace_context_routing.step": (lambda x: ctxproto.ContextDebugKit.trace_context_routing([], [], x), "step"),
     "get_namespace_prefix.user_id": (GATE.get_namespace_prefix, "user_id"),
     "TokenBudget.max_tokens": (TokenBudget, "max_tokens"),
     "TokenBudget.reserve": (lambda x: TokenBudget(9, reserve=x), "reserve"),
@@ -411,7 +539,7 @@ PARAMETERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "convert.gemini": (lambda x: convert(x, "gemini", "openai"), "request"),
     "convert.gemini.contents": (lambda x: convert({"contents": [x]}, "gemini", "openai"), "contents[0]"),
-    "convert.gemini.part": (lambda x: convert({"contents": [{"parts": [x]}]}, "gemini", "openai"), "contents[0].parts"),
+    "convert.gemini.part": (lambda x: convert({"contents": [{"parts": [x]}]}, "gemini", "gemini"), "contents[0].parts"),
     "convert.gemini.name": (
         lambda x: convert({"contents": [{"parts": [named(x)]}]}, "gemini", "openai"),
         "contents[0]",

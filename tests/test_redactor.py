@@ -655,3 +655,30 @@ def test_an_unclosed_key_block_stays_in_its_string() -> None:
 
 def test_chained_names_cost_no_more_than_others() -> None:
     assert ctxproto.redact("token=" * 20_000).changed is False
+
+
+@given(json_values, github_tokens)
+def test_what_was_clean_before_changes_nothing(value: Any, token: str) -> None:
+    first, again = REDACTOR.redact_json(value), REDACTOR.redact_json(value)
+    assert (first.value, first.findings, first.changed) == (again.value, again.findings, again.changed)
+    beside = REDACTOR.redact_json([value, {"note": token}])
+    assert beside.value == [first.value, {"note": "[GITHUB_TOKEN:REDACTED]"}]
+
+
+def test_clean_is_what_a_value_is_under_its_key_and_a_policy() -> None:
+    for _ in range(3):
+        assert not REDACTOR.redact_json({"note": "hunter2xyz"}).changed
+        assert REDACTOR.redact_json({"password": "hunter2xyz"}).value == {"password": "[PASSWORD:REDACTED]"}
+        assert REDACTOR.redact_json([{"name": "DB_PASSWORD", "value": "hunter2xyz"}]).changed
+        assert Redactor(known_values=["hunter2xyz"]).redact_json({"note": "hunter2xyz"}).changed
+
+
+def test_much_that_is_new_is_looked_at_without_the_interpreter_and_much_more_in_slices() -> None:
+    token = random_token(6)
+    for size in (5_000, 50_000, 2_000_000):
+        value = {"lines": [f"line {at} of the log" for at in range(size // 20)], "last": f"see {token}"}
+        for _ in range(2):
+            result = REDACTOR.redact_json(value)
+            assert result.value["last"] == "see [GITHUB_TOKEN:REDACTED]"
+            assert result.value["lines"] == value["lines"]
+            assert [finding.key_path for finding in result.findings] == ["last"]

@@ -6,7 +6,12 @@ False
 """
 
 from ctxproto import _core
+from ctxproto.assembly import PreparedContext
+from ctxproto.async_protocol import AsyncContextProtocol
+from ctxproto.audit.log import AuditLog, AuditProblem, AuditVerdict, verify_audit_log
+from ctxproto.audit.records import AuditContext, AuditRecord, AuditSink
 from ctxproto.errors import (
+    ArtifactError,
     BudgetError,
     ConfigError,
     ConfigTypeError,
@@ -15,10 +20,13 @@ from ctxproto.errors import (
     InputTypeError,
     InternalError,
     MemoryIdError,
+    MissingFieldError,
     RoutingError,
     RuleError,
+    SchemaVersionError,
     StoreError,
     StreamError,
+    TaskIdError,
     VersionError,
 )
 
@@ -31,6 +39,7 @@ if _core.__version__ != __version__:
 
 from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
 from ctxproto.budget import BudgetChange, BudgetReport, TokenBudget
+from ctxproto.debug import ContextDebugKit, Leak
 from ctxproto.memory.embedders import (
     Embedder,
     HashEmbedder,
@@ -45,7 +54,13 @@ from ctxproto.memory.records import MemoryHit, MemoryRecord
 from ctxproto.memory.store import MemoryStore
 from ctxproto.messages.convert import PairingProblem, Repaired, convert, pairing_problems, repair_pairing
 from ctxproto.messages.message import Message
-from ctxproto.tokens import MessageCount, Tokenizer
+from ctxproto.protocol import ContextProtocol
+from ctxproto.tasks.files import FileArtifactStore, FsspecArtifactStore
+from ctxproto.tasks.policy import ContextPolicy, ToolRule
+from ctxproto.tasks.state import ArtifactRef, DeclaredFields, TaskStateEnvelope
+from ctxproto.tasks.stores import ArtifactStore, ArtifactUri, InMemoryArtifactStore
+from ctxproto.telemetry import OpenTelemetrySink
+from ctxproto.tokens import MessageCount, SdkObject, Tokenizer
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
 from ctxproto.tools.redact import Allow, Redactor, known_values_from_env, redact, scan
@@ -54,19 +69,38 @@ from ctxproto.tools.trim import Loss, Replaced, Trimmed, Trimmer, trim
 
 __all__ = [
     "Allow",
+    "ArtifactError",
+    "ArtifactRef",
+    "ArtifactStore",
+    "ArtifactUri",
+    "AsyncContextProtocol",
+    "AuditContext",
+    "AuditLog",
+    "AuditProblem",
+    "AuditRecord",
+    "AuditSink",
+    "AuditVerdict",
     "BudgetChange",
     "BudgetError",
     "BudgetReport",
     "ConfigError",
     "ConfigTypeError",
+    "ContextDebugKit",
+    "ContextPolicy",
+    "ContextProtocol",
     "CtxprotoError",
+    "DeclaredFields",
     "Delivery",
     "Embedder",
+    "FileArtifactStore",
     "Finding",
+    "FsspecArtifactStore",
     "HashEmbedder",
+    "InMemoryArtifactStore",
     "InputError",
     "InputTypeError",
     "InternalError",
+    "Leak",
     "Loss",
     "MemoryContextGate",
     "MemoryEntry",
@@ -77,11 +111,14 @@ __all__ = [
     "MemoryStore",
     "Message",
     "MessageCount",
+    "MissingFieldError",
     "Model2VecEmbedder",
     "Namespace",
     "OpenAIEmbedder",
+    "OpenTelemetrySink",
     "PairingProblem",
     "PostgresMemoryStore",
+    "PreparedContext",
     "Redaction",
     "Redactor",
     "Repaired",
@@ -89,16 +126,21 @@ __all__ = [
     "RoutingError",
     "Rule",
     "RuleError",
+    "SchemaVersionError",
     "Scope",
+    "SdkObject",
     "SentenceTransformerEmbedder",
     "StoreError",
     "Stream",
     "StreamError",
+    "TaskIdError",
+    "TaskStateEnvelope",
     "TokenBudget",
     "Tokenizer",
     "ToolCallRequest",
     "ToolCallRouter",
     "ToolResultEnvelope",
+    "ToolRule",
     "Trimmed",
     "Trimmer",
     "Vault",
@@ -113,4 +155,5 @@ __all__ = [
     "repair_pairing",
     "scan",
     "trim",
+    "verify_audit_log",
 ]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Self
 
+    from ctxproto.tokens import SdkObject
+
 __all__ = ["CATEGORIES", "BudgetChange", "BudgetReport", "TokenBudget"]
 
 CATEGORIES: Mapping[str, int] = {
@@ -92,7 +94,8 @@ class TokenBudget:
     shortened, and a conversation that begins with its user still does afterwards. What is not touched are the same
     objects as before.
 
-    Counts are those of `Tokenizer.count_messages`. A text that was counted before costs its hash.
+    Counts are those of `Tokenizer.count_messages`: exact for texts, an estimate for images and files. A text that was
+    counted before costs its hash.
 
     Args:
         max_tokens: The size of the model's window, or what of it you want to use.
@@ -197,7 +200,7 @@ class TokenBudget:
 
     def flush(
         self,
-        messages: Iterable[Mapping[str, Any]],
+        messages: Iterable[Mapping[str, Any] | SdkObject],
         categories: Iterable[str | None] | None = None,
         *,
         cached: int = 0,
@@ -205,7 +208,7 @@ class TokenBudget:
         """The messages that fit: a new list, in the order that was given.
 
         Args:
-            messages: Chat messages in OpenAI's form. They are not changed.
+            messages: Chat messages in OpenAI's form, as dicts or as the objects of its SDK. They are not changed.
             categories: The category of each message, or None for the one of its place: "system" for system
                 and developer messages, "user_messages" for the last user message, "tool_results" for calls and results
                 after it, "history" for the rest. A group has the most important priority of its members.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "ArtifactError",
     "BudgetError",
     "ConfigError",
     "ConfigTypeError",
@@ -24,10 +25,13 @@ __all__ = [
     "InputTypeError",
     "InternalError",
     "MemoryIdError",
+    "MissingFieldError",
     "RoutingError",
     "RuleError",
+    "SchemaVersionError",
     "StoreError",
     "StreamError",
+    "TaskIdError",
     "VersionError",
 ]
 
@@ -71,6 +75,48 @@ class MemoryIdError(CtxprotoError, LookupError):
 
 class StoreError(CtxprotoError, OSError):
     """A store cannot be used: its file is damaged or no store at all, the disk is full, others keep writing to it."""
+
+
+class ArtifactError(CtxprotoError, OSError):
+    """An artifact cannot be read or written: it is not there, it is damaged, or its store fails.
+
+    Attributes:
+        artifact_id: The id in the envelope that refers to it, where it was read for one.
+        absent: Whether it is not there, and nothing failed.
+    """
+
+    artifact_id: str | None = None
+    absent: bool = False
+
+
+class MissingFieldError(CtxprotoError, LookupError):
+    """Fields that a step declares are in no artifact of the task.
+
+    Attributes:
+        missing: Their names.
+    """
+
+    def __init__(self, message: str, missing: tuple[str, ...] = ()) -> None:
+        """Takes what to say."""
+        super().__init__(message)
+        self.missing = missing
+
+
+class SchemaVersionError(CtxprotoError, ValueError):
+    """A task's state is of a version that its reader does not know.
+
+    Attributes:
+        found: The version it is of.
+    """
+
+    def __init__(self, message: str, found: int | None = None) -> None:
+        """Takes what to say."""
+        super().__init__(message)
+        self.found = found
+
+
+class TaskIdError(CtxprotoError, LookupError):
+    """There is no state of a task of this id."""
 
 
 class InputError(CtxprotoError, ValueError):

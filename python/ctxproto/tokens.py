@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ctxproto import _core, arguments
 from ctxproto.errors import ConfigError, ConfigTypeError, InputError, InputTypeError, shown
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-__all__ = ["ENCODINGS", "MessageCount", "Tokenizer"]
+__all__ = ["ENCODINGS", "MessageCount", "SdkObject", "Tokenizer"]
 
 ENCODINGS = ("o200k_base", "o200k_harmony", "cl100k_base", "p50k_base", "p50k_edit", "r50k_base", "gpt2")
 """The encodings inside: nothing is downloaded."""
@@ -60,13 +60,20 @@ _SERVED = re.compile(r"(?:[a-z][a-z-]*\.)+")
 _TUNED = re.compile(r"(?:^|[:/])ft:([^:/]+)")
 
 
+class SdkObject(Protocol):
+    """A message as an SDK holds it: a pydantic model. It is read as what the SDK would send."""
+
+    def model_dump(self, *, mode: str, exclude_unset: bool) -> dict[str, Any]:
+        """Its fields that were given, as JSON."""
+
+
 class MessageCount(NamedTuple):
     """Tokens of messages: what their texts have, and what the API is likely to put around them.
 
     Args:
         text: Tokens of all texts, names, tool calls' arguments and tool definitions as JSON.
-        framing: An estimate of what stands between them: roles, separators, the beginning of the reply.
-        exact: Whether `text` is counted by the model's own encoding. `framing` never is.
+        framing: An estimate of what stands between them: roles, separators, the beginning of the reply; and of images.
+        exact: Whether `text` is counted by the model's own encoding, and is all there is. `framing` never is exact.
     """
 
     text: int
@@ -247,14 +254,17 @@ class Tokenizer:
         return self._native("counter").counter()
 
     def count_messages(
-        self, messages: Iterable[Mapping[str, Any]], tools: Iterable[Mapping[str, Any]] = ()
+        self, messages: Iterable[Mapping[str, Any] | SdkObject], tools: Iterable[Mapping[str, Any]] = ()
     ) -> MessageCount:
         """Tokens of chat messages in OpenAI's form, and of tool definitions: texts counted, framing estimated.
 
         Also in the forms of Anthropic, Gemini and the Responses API: blocks of tool calls and results, thinking,
-        documents. Arguments and results that are objects count as JSON. Images, audio and files count nothing; a part
-        of an unknown kind counts as JSON, and `exact` is False then. Raises `ConfigError` for a message that is no
-        mapping, holds what is no text or part, or refers to itself.
+        documents. Arguments and results that are objects count as JSON. An image counts what OpenAI or Anthropic
+        documents for its size, whichever is more; 85 in low detail; 1,600, the most of both, when its size is not
+        there to be read, and so does anything else that is no text: audio, files, which may well take more. A part
+        of an unknown kind counts as JSON. For all of these `exact` is False. Objects of the SDKs (pydantic models)
+        count as what they would send. Raises `ConfigError` for a message that is no mapping, holds what is no text or
+        part, or refers to itself.
 
         >>> Tokenizer().count_messages([{"role": "user", "content": "hello"}])
         MessageCount(text=2, framing=6, exact=True)

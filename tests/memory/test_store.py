@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import multiprocessing
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -403,3 +405,14 @@ def test_what_is_never_true_is_refused() -> None:
     for values in ({1: float("nan")}, {"x": object()}, {"x": "\ud800"}):
         with pytest.raises(ctxproto.ConfigError, match="metadata"):
             store.save("u", "x", metadata=values)  # type: ignore[arg-type]
+
+
+def test_the_record_of_a_hit_is_made_when_it_is_asked_for() -> None:
+    store = MemoryStore(":memory:")
+    saved = store.save("user_1:session_a:b", "Likes tea with milk.", metadata={"cups": 2})
+    (hit,) = store.search("tea", "user_1:")
+    assert pickle.loads(pickle.dumps(hit)) == copy.copy(hit) == hit
+    assert hit.record == saved
+    assert (hit.content, hit.namespace, hit.memory_id) == (saved.content, str(saved.namespace), saved.memory_id)
+    with pytest.raises(AttributeError, match="nothing"):
+        hit.nothing  # noqa: B018

@@ -255,3 +255,170 @@ def test_a_message_of_the_seed() -> None:
     assert "some words" not in repr(Message("user", "some words"))
     with pytest.raises(InputTypeError, match="a message is a mapping with a role"):
         Message.of("user")
+
+
+def test_no_format_gets_keys_of_anothers_parts() -> None:
+    text = {"type": "text", "text": "x", "citations": [], "cache_control": {"type": "ephemeral"}}
+    text |= {"annotations": [], "logprobs": [], "thought_signature": "c2ln"}
+    native = [says("user", [dict(text), dict(text)]), says("assistant", [dict(text)])]
+    keys = {
+        "openai": {"type", "text"},
+        "responses": {"type", "text", "annotations", "logprobs"},
+        "anthropic": {"type", "text", "citations", "cache_control"},
+        "gemini": {"text", "thought_signature"},
+    }
+    for name in FORMATS:
+        there = convert(native, "native", name)
+        turns = there if isinstance(there, list) else there.get("messages") or there["contents"]
+        parts = [part for turn in turns for part in turn.get("content") or turn["parts"] if isinstance(part, dict)]
+        assert len(parts) >= 2
+        assert all(set(part) <= keys[name] for part in parts)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}},
+        {"type": "input_file", "file_url": "https://example.com/a.pdf"},
+        {"type": "gemini_part", "part": {"executable_code": {}}},
+        {"type": "responses_item", "item": {"type": "web_search_call"}},
+    ],
+)
+def test_openai_has_no_form_for_parts_of_others(part: Any) -> None:
+    with pytest.raises(InputError, match=rf"messages\[0\].content\[0\] is of type {part['type']}: openai has no form"):
+        convert([says("user", [part])], "native", "openai")
+
+
+def test_images_among_results_go_to_a_message_that_may_have_them() -> None:
+    chat = [says("user"), asks("a", "b"), result("a", [{"type": "text", "text": "see"}, IMAGE]), result("b", [IMAGE])]
+    told = "(An image: it stands in the user's message after the results.)"
+    expected = [*chat[:2], result("a", "see"), result("b", told), says("user", [IMAGE, IMAGE])]
+    assert convert(chat, "native", "openai") == expected
+    assert convert([*chat, says("assistant")], "native", "openai") == [*expected, says("assistant")]
+    assert pairing_problems(expected, "openai") == []
+
+
+def test_an_empty_message_stays_behind_its_reasoning() -> None:
+    empty = {"type": "message", "role": "assistant", "content": ""}
+    items = [{"type": "reasoning", "id": "rs_1", "summary": []}, empty, {**empty, "id": "msg_1"}]
+    assert convert(items, "responses", "responses") == items
+
+
+def test_files_of_openai() -> None:
+    file = {"file_data": "data:application/pdf;base64,AAAA", "filename": "a.pdf"}
+    items = [{"type": "message", "role": "user", "content": [{"type": "input_file", **file}]}]
+    chat = [says("user", [{"type": "file", "file": file}])]
+    assert convert(items, "responses", "openai") == chat
+    assert convert(chat, "openai", "responses") == items
+    by_url = [{"type": "message", "role": "user", "content": [{"type": "input_file", "file_url": "https://a.pdf"}]}]
+    assert convert(by_url, "responses", "responses") == by_url
+
+
+def test_items_that_only_responses_has_travel_as_they_are() -> None:
+    searched = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}}
+    items = [
+        {"type": "message", "role": "user", "content": "x"},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        searched,
+        {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}", "id": "fc_1"},
+        {"type": "computer_call", "call_id": "c", "action": {"type": "wait"}},
+        {"type": "function_call_output", "call_id": "a", "output": "1"},
+        searched,
+        {"type": "message", "role": "assistant", "id": "msg_1", "content": [{"type": "output_text", "text": "y"}]},
+        {"type": "item_reference", "id": "msg_0"},
+    ]
+    assert convert(items, "responses", "responses") == items
+    assert pairing_problems(items, "responses", pending=False) == []
+    with pytest.raises(InputError, match="responses_item: anthropic has no form for it"):
+        convert(items, "responses", "anthropic")
+
+
+def test_what_is_said_beside_the_content_is_said() -> None:
+    chat = [says("user"), {"role": "assistant", "content": None, "refusal": "I cannot."}]
+    assert convert(chat, "openai", "openai") == chat
+    assert convert(chat, "openai", "anthropic")["messages"][1]["content"] == [{"type": "text", "text": "I cannot."}]
+    assert convert(chat, "openai", "gemini")["contents"][1]["parts"] == [{"text": "I cannot."}]
+    assert convert(chat, "openai", "responses")[1]["content"] == [{"type": "refusal", "refusal": "I cannot."}]
+    old = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+    with pytest.raises(InputError, match=r"messages\[0\].function_call is the form that was before `tool_calls`"):
+        convert([old], "openai", "anthropic")
+
+
+@pytest.mark.parametrize("written", ['{"x":NaN}', '{"x":-Infinity}', '{"x":[1e999]}'])
+def test_arguments_hold_only_numbers_that_json_has(written: str) -> None:
+    call = {"role": "assistant", "content": None, "tool_calls": [a_call("a", arguments=written)]}
+    for name in FORMATS:
+        there = convert([says("user"), call, result("a")], "openai", name)
+        json.dumps(there, allow_nan=False)
+        assert convert(there, name, "openai")[1] == call
+
+
+def test_half_an_emoji_in_arguments_can_be_sent() -> None:
+    call = {"role": "assistant", "content": None, "tool_calls": [a_call("a", arguments='{"q":"\\ud83d é"}')]}
+    back = convert(convert([says("user"), call], "openai", "anthropic"), "anthropic", "openai")
+    back[1]["tool_calls"][0]["function"]["arguments"].encode()
+    assert comparable(back) == comparable([says("user"), call])
+
+
+def test_failed_results_with_parts_say_so() -> None:
+    failed = {**result("a", [{"type": "text", "text": "no"}, IMAGE]), "is_error": True}
+    native = [says("user"), asks("a"), failed, says("assistant")]
+    assert convert(native, "native", "responses")[2]["output"][0]["text"] == "[error] no"
+    assert convert(native, "native", "openai")[2]["content"] == "[error] no"
+    failed["content"] = [IMAGE]
+    assert convert(native, "native", "responses")[2]["output"][0]["text"] == "[error]"
+    assert convert(native, "native", "openai")[2]["content"] == "[error]"
+
+
+def test_ids_that_become_the_same_stay_two() -> None:
+    chat = [says("user"), asks("f:0", "f.0"), result("f.0", "of the second"), result("f:0", "of the first")]
+    back = convert(convert(chat, "openai", "anthropic"), "anthropic", "openai")
+    of_call = dict(zip(["first", "second"], (call["id"] for call in back[1]["tool_calls"]), strict=True))
+    said = {message["tool_call_id"]: message["content"] for message in back[2:]}
+    assert said == {of_call["first"]: "of the first", of_call["second"]: "of the second"}
+
+
+def test_objects_of_the_sdks_are_read_as_what_they_would_send() -> None:
+    anthropic = pytest.importorskip("anthropic.types", reason="anthropic is not installed")
+    openai = pytest.importorskip("openai.types", reason="openai is not installed")
+    genai = pytest.importorskip("google.genai.types", reason="google-genai is not installed")
+
+    blocks = [
+        anthropic.ThinkingBlock(type="thinking", thinking="Two calls.", signature="c2ln"),
+        anthropic.ToolUseBlock(type="tool_use", id="toolu_1", name="f", input={"a": 1}),
+    ]
+    plain = [{"type": block.type, **block.model_dump(exclude_unset=True)} for block in blocks]
+    for name in ("anthropic", "openai", "gemini"):
+        objects = {"messages": [says("user"), says("assistant", blocks)]}
+        dicts = {"messages": [says("user"), says("assistant", plain)]}
+        assert convert(objects, "anthropic", name) == convert(dicts, "anthropic", name)
+        assert pairing_problems(objects, "anthropic", pending=False) == pairing_problems(
+            dicts, "anthropic", pending=False
+        )
+    message = openai.chat.ChatCompletionMessage.model_validate({**asks("a"), "annotations": []})
+    assert convert([says("user"), message], "openai", "openai") == [says("user"), asks("a")]
+    item = openai.responses.ResponseFunctionToolCall(type="function_call", call_id="a", name="f", arguments="{}")
+    assert convert([item], "responses", "responses") == [item.model_dump(exclude_unset=True)]
+
+    data = b"\x89PNG\xfb\xef\xff"
+    signed = genai.Part(text="hm", thought=True, thought_signature=b"\xfb\xff")
+    content = genai.Content(role="user", parts=[genai.Part.from_bytes(data=data, mime_type="image/png"), signed])
+    for turn in (content, content.model_dump(exclude_unset=True)):
+        native = convert({"contents": [turn]}, "gemini", "native")
+        assert native[0]["content"][0]["image_url"]["url"] == "data:image/png;base64," + base64.b64encode(data).decode()
+        back = convert(native, "native", "gemini")["contents"][0]
+        assert genai.Content.model_validate_json(json.dumps(back)) == content
+
+
+def test_signatures_of_images_come_back() -> None:
+    drawn = {"inline_data": {"mime_type": "image/png", "data": "iVBORw0KGgo="}, "thought_signature": "c2ln"}
+    request = {"contents": [{"role": "model", "parts": [drawn]}]}
+    assert convert(request, "gemini", "gemini") == request
+    assert "c2ln" not in json.dumps(convert(request, "gemini", "anthropic"))
+
+
+def test_no_empty_text_stands_in_a_result_for_anthropic() -> None:
+    texts = [{"type": "text", "text": text} for text in ("", "x", " ")]
+    chat = [says("user"), asks("a", "b"), result("a", texts), result("b", texts[:1])]
+    blocks = convert(chat, "openai", "anthropic")["messages"][2]["content"]
+    assert [block["content"] for block in blocks] == [texts[1:2], []]

@@ -28,6 +28,8 @@ _COMMANDS = {
     "scan": ("scan", "Find them and say where; exit with 1 if there are any"),
     "count": ("count", "Count the tokens of files or a pipe"),
     "trim": ("trim", "Redact files or a pipe and cut them to a number of tokens"),
+    "audit": ("audit", "Check that an audit log is whole and unchanged"),
+    "snapshot": ("snapshot", "Show what a model saw, or what differs between two calls"),
     "memory": ("memory", "Write, find, list and forget what agents remember"),
     "rules": ("rules", "List, show, check and test the rules"),
     "config": ("config", "Show the settings and where they come from"),

@@ -175,17 +175,26 @@ class MemoryContextGate:
 
     def _within_budget(self, candidates: list[_Candidate]) -> list[_Candidate]:
         selected: list[_Candidate] = []
-        joined, used = "", 0
+        # As it is put into the prompt: tokens reach over the borders, so the parts' sum is only a bound for the whole.
+        used, exact = 0, True
         for one, alone in zip(candidates, self._tokenizer.count_many([c.text for c in candidates]), strict=True):
-            # Cheap first: what has too many tokens by itself is not tried.
-            if used + alone > self.max_memory_tokens:
-                continue
-            # Then as it is put into the prompt: tokens reach over the border, the parts' sum is not the whole's.
-            longer = f"{joined}\n{one.text}" if selected else one.text
-            if (tokens := self._tokenizer.count(longer)) <= self.max_memory_tokens:
+            if used + alone + 1 <= self.max_memory_tokens:
                 selected.append(one)
-                joined, used = longer, tokens
+                used, exact = used + alone + 1, False
+                continue
+            used, exact = used if exact else self._joined(selected), True
+            # Cheap first: what has too many tokens by itself is not tried.
+            if used + alone <= self.max_memory_tokens and (
+                (tokens := self._joined([*selected, one])) <= self.max_memory_tokens
+            ):
+                selected.append(one)
+                used = tokens
+        while not exact and self._joined(selected) > self.max_memory_tokens:  # no tokenizer known does so
+            selected.pop()
         return selected
+
+    def _joined(self, selected: list[_Candidate]) -> int:
+        return self._tokenizer.count("\n".join([one.text for one in selected]))
 
     def should_write(self, content: str, namespace: AnyNamespace) -> bool:
         """Whether `content` may be written; `judge_write` says why, and what to write.

@@ -7,6 +7,7 @@ before them, so that no id can forge a border: `user_42:session_abc` is two comp
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ctxproto import arguments
@@ -97,7 +98,7 @@ class Namespace(tuple[str, ...]):
         return cls.checked("key", key.decode().split("\0")[:-1])
 
     def __str__(self) -> str:
-        return ":".join(part.translate(_ESCAPED) for part in self)
+        return _written(self)
 
     def __repr__(self) -> str:
         return f"Namespace({str(self)!r})"
@@ -147,6 +148,12 @@ class Scope(NamedTuple):
 
     def __str__(self) -> str:
         return "*" if self.namespace is None else self.namespace.prefix if self.below else str(self.namespace)
+
+
+@lru_cache(maxsize=4096)
+def _written(parts: tuple[str, ...]) -> str:
+    # Most memories of one read are of the same few.
+    return ":".join(part.translate(_ESCAPED) for part in parts)
 
 
 AnyScope: TypeAlias = "str | Iterable[str] | Namespace | Scope"
@@ -200,6 +207,15 @@ def namespace_of(value: object) -> Namespace | None:
     """The namespace that a backend gave with a memory; None when it is none."""
     if not issubclass(type(value), str | tuple | list):
         return None
+    # Those of one conversation are read again with every call.
+    return _read(value) if type(value) is str and len(value) <= _SHORT else _read.__wrapped__(value)
+
+
+_SHORT = 500
+
+
+@lru_cache(maxsize=4096)
+def _read(value: str) -> Namespace | None:
     try:
         return Namespace.checked("namespace", value)
     except (ConfigError, ConfigTypeError):

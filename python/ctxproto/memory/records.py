@@ -94,6 +94,29 @@ class MemoryHit(MemoryQueryResult):
     bm25: float
     components: dict[str, float | None] = field(default_factory=dict)
 
+    @classmethod
+    def of_row(
+        cls, row: Mapping[str, Any], relevance_score: float, bm25: float, components: dict[str, float | None]
+    ) -> MemoryHit:
+        """A hit whose record is made when it is asked for: most are read for their content alone."""
+        hit = cls.__new__(cls)
+        hit.__dict__.update(
+            content=row["content"],
+            relevance_score=relevance_score,
+            namespace=str(_namespace(row["namespace"])),
+            memory_id=row["id"],
+            bm25=bm25,
+            components=components,
+            _row=row,
+        )
+        return hit
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - called for what is not there yet
+        if name != "record" or "_row" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.record = record_of(self.__dict__.pop("_row"))
+        return self.record
+
 
 class StoreStats(NamedTuple):
     """How much is there.

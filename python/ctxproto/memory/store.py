@@ -320,7 +320,7 @@ class MemoryStore:
             if self._graphs is not None and embedded is not None:
                 near = self._graphs.near(core, scope.key, embedded[1], core.pool(which[-1]))
             rows = core.search(scope.key, scope.below, text, *which, embedded=embedded, near=near, **how)
-            found.append([_hit(record_of(row), parts, explain=explain) for row, parts in rows])
+            found.append([_hit(row, parts, explain=explain) for row, parts in rows])
         hits = found[0] if len(found) == 1 else retrieval.merged(found)
         return (hits if reranker is None else retrieval.reranked(hits, texts[0], reranker))[:most]
 
@@ -503,7 +503,7 @@ def _opened(path: str | None, wait: float) -> _core.Records:
     raise StoreError(why if path is None else f"{shown_path(path)}: {why}")
 
 
-def _hit(record: MemoryRecord, parts: _core._Parts, *, explain: bool) -> MemoryHit:
+def _hit(row: _core._Row, parts: _core._Parts, *, explain: bool) -> MemoryHit:
     score, bm25, lexical, cosine, semantic, relevance, recency = parts
     components = {
         "bm25": bm25,
@@ -512,10 +512,9 @@ def _hit(record: MemoryRecord, parts: _core._Parts, *, explain: bool) -> MemoryH
         "semantic": semantic,
         "relevance": relevance,
         "recency": recency,
-        "importance": record.importance,
+        "importance": row["importance"],
     }
-    namespace = str(record.namespace)
-    return MemoryHit(record.content, score, namespace, record.memory_id, record, bm25, components if explain else {})
+    return MemoryHit.of_row(row, score, bm25, components if explain else {})
 
 
 def _path(value: object) -> str | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ctxproto.errors import InputTypeError, shown
 from ctxproto.messages import pieces
+from ctxproto.messages.empty import blank
 
 if TYPE_CHECKING:
     from ctxproto.messages.pieces import Dict
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
 # Blocks that no other format has: they travel as they are.
 _OWN = frozenset(
     {
-        "text", "thinking", "redacted_thinking", "document", "search_result", "server_tool_use", "container_upload",
+        "thinking", "redacted_thinking", "document", "search_result", "server_tool_use", "container_upload",
         "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "mcp_tool_use",
         "mcp_tool_result", "bash_code_execution_tool_result", "text_editor_code_execution_tool_result",
+        "tool_reference", "tool_search_tool_result", "compaction",
     }
 )  # fmt: skip
-_FOREIGN = ("thought", "reasoning")
 
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 # Between an id that was there before, and its number; gone again on the way back.
@@ -32,13 +33,15 @@ def from_anthropic(request: object) -> list[Dict]:
     """Reads `{"system": ..., "messages": [...]}`."""
     request = pieces.a_dict("request", request)
     system = pieces.parts("system", request.get("system"))
+    # The ids that calls had before they were numbered.
+    ids: dict[str, str] = {}
     chat: list[Dict] = [{"role": "system", "content": pieces.content([part])} for part in system]
     for at, message in enumerate(pieces.optional("messages", request.get("messages"))):
         where = f"messages[{at}]"
         if pieces.role(where, message, ("user", "assistant")) == "assistant":
-            chat.append(_assistant(where, message))
+            chat.append(_assistant(where, message, ids))
         else:
-            chat.extend(_user(where, message))
+            chat.extend(_user(where, message, ids))
     return chat
 
 
@@ -51,7 +54,7 @@ def to_anthropic(messages: list[Dict]) -> Dict:
         where = f"messages[{at}]"
         match message["role"]:
             case "system" | "developer":
-                system += _blocks(where, message)
+                system += _blocks(where, pieces.parts(where, message.get("content")))
             case "assistant":
                 turns.append({"role": "assistant", "content": _said(where, message, ids)})
             case "tool":
@@ -67,7 +70,7 @@ def to_anthropic(messages: list[Dict]) -> Dict:
                 else:
                     turns.append({"role": "user", "content": [result]})
             case _:
-                blocks = _blocks(where, message) or [{"type": "text", "text": ""}]
+                blocks = _blocks(where, pieces.parts(where, message.get("content"))) or [{"type": "text", "text": ""}]
                 before = messages[at - 1]["role"] if at else ""
                 # What the user says after results stands in the same message.
                 if before == "tool":
@@ -81,16 +84,17 @@ def _is_result(block: Dict) -> bool:
     return block.get("type") == "tool_result"
 
 
-def _assistant(where: str, message: Dict) -> Dict:
+def _assistant(where: str, message: Dict, ids: dict[str, str]) -> Dict:
     parts: list[Dict] = []
     calls: list[Dict] = []
     for block in pieces.parts(where, message.get("content")):
         if block.get("type") == "tool_use":
+            given = _text(where, block, "id")
+            old = _NUMBERED.sub("", given)
+            # Two calls of one turn stay two.
+            ids[given] = given if any(call["id"] == old for call in calls) else old
             call = pieces.a_call(
-                _NUMBERED.sub("", _text(where, block, "id")),
-                _text(where, block, "name"),
-                pieces.written(block.get("input")),
-                len(parts),
+                ids[given], _text(where, block, "name"), pieces.written(block.get("input")), len(parts)
             )
             calls.append({**call, **_marks(block)})
         else:
@@ -98,7 +102,7 @@ def _assistant(where: str, message: Dict) -> Dict:
     return pieces.chat_assistant(parts, pieces.settled(calls, len(parts)))
 
 
-def _user(where: str, message: Dict) -> list[Dict]:
+def _user(where: str, message: Dict, ids: dict[str, str]) -> list[Dict]:
     found: list[Dict] = []
     parts: list[Dict] = []
     blocks = pieces.parts(where, message.get("content"))
@@ -110,11 +114,8 @@ def _user(where: str, message: Dict) -> list[Dict]:
             found.append({"role": "user", "content": pieces.content(parts)})
             parts = []
         content = pieces.content([_part(one) for one in pieces.parts(where, block.get("content"))])
-        result: Dict = {
-            "role": "tool",
-            "tool_call_id": _NUMBERED.sub("", _text(where, block, "tool_use_id")),
-            "content": content,
-        }
+        given = _text(where, block, "tool_use_id")
+        result: Dict = {"role": "tool", "tool_call_id": ids.get(given, given), "content": content}
         if block.get("is_error") is True:
             result["is_error"] = True
         found.append({**result, **_marks(block)})
@@ -126,7 +127,7 @@ def _user(where: str, message: Dict) -> list[Dict]:
 def _said(where: str, message: Dict, ids: _Ids) -> list[Dict]:
     blocks: list[Dict] = []
     ids.turn()
-    for kind, one in pieces.in_order(_blocks(where, message), pieces.calls_of(where, message)):
+    for kind, one in pieces.in_order(_blocks(where, pieces.said(where, message)), pieces.calls_of(where, message)):
         if kind == "part":
             blocks.append(one)
             continue
@@ -144,25 +145,32 @@ def _result(where: str, message: Dict, ids: _Ids) -> Dict:
     result: Dict = {
         "type": "tool_result",
         "tool_use_id": ids.of_result(call_id),
-        "content": content if type(content) is str else _blocks(where, message),
+        "content": content if type(content) is str else _said_by_tool(where, pieces.parts(where, content)),
     }
     if message.get("is_error") is True:
         result["is_error"] = True
     return {**result, **_marks(message)}
 
 
-def _blocks(where: str, message: Dict) -> list[Dict]:
+def _said_by_tool(where: str, parts: list[Dict]) -> list[Dict]:
+    # A result may be empty, but no text in it.
+    return [block for block in _blocks(where, parts) if not blank(block)]
+
+
+def _blocks(where: str, parts: list[Dict]) -> list[Dict]:
     blocks = []
-    for at, part in enumerate(pieces.parts(where, message.get("content"))):
+    for at, part in enumerate(parts):
         if (url := pieces.image_url(part)) is not None:
             data = pieces.data_url(url)
             source = {"type": "base64", "media_type": data[0], "data": data[1]} if data else {"type": "url", "url": url}
             blocks.append({"type": "image", "source": source, **_marks(part)})
         elif part.get("type") == "refusal":
             blocks.append({"type": "text", "text": part.get("refusal") or ""})
+        elif part.get("type") == "text":
+            blocks.append(pieces.only(part, "text", "citations", "cache_control"))
         elif part.get("type") in _OWN or part.get("type") == "image":
-            blocks.append({key: value for key, value in part.items() if key != "thought_signature"})
-        elif part.get("type") not in _FOREIGN:
+            blocks.append(part)
+        elif part.get("type") not in pieces.THOUGHTS:
             raise pieces.no_form(f"{where}.content[{at}]", part, "anthropic")
     return blocks
 

@@ -9,6 +9,7 @@ from ctxproto.errors import InputTypeError, shown
 from ctxproto.messages import pairing, pieces
 from ctxproto.messages.anthropic import from_anthropic, to_anthropic
 from ctxproto.messages.chat import from_openai, to_openai
+from ctxproto.messages.empty import without_empty
 from ctxproto.messages.gemini import from_gemini, to_gemini
 from ctxproto.messages.pairing import PairingProblem
 from ctxproto.messages.responses import from_responses, to_responses
@@ -43,6 +44,8 @@ _JUDGE: dict[str, Callable[..., Iterator[PairingProblem]]] = {
     "gemini": pairing.in_gemini,
     "native": pairing.in_openai,
 }
+# Where a message stood, while it is repaired.
+_AT = "ctxproto_at"
 # Before an assistant's message, where an API wants the user to begin.
 _OPENING = "(The conversation begins before this.)"
 
@@ -53,7 +56,8 @@ class Repaired(NamedTuple):
     Args:
         messages: What was given, repaired; in the same format.
         changes: What was done, as (action, reason, index of the chat message): ("dropped", "orphan", 3), ("dropped",
-            "duplicate", 4), ("dropped" or "cut", "unanswered", 5), ("moved", "late", 6), ("added", "roles", 0).
+            "duplicate", 4), ("dropped" or "cut", "unanswered", 5), ("moved", "late", 6), ("dropped" or "cut", "empty",
+            7), ("added", "roles", 0).
     """
 
     messages: Any
@@ -67,11 +71,16 @@ def convert(messages: object, source: Format, target: Format) -> Any:  # noqa: A
     `messages`, "gemini" one of `system_instruction` and `contents`, which hold all instructions, wherever they stood.
     "native" is OpenAI's chat form with more in it than that API takes, so that the way back loses nothing: thinking
     with its signatures (parts of type "thinking", "redacted_thinking", "thought", "reasoning"), failed results
-    (`is_error`), item ids and statuses (`item`), cache marks. What one provider's model thought is left out for the
-    others. A content that is one plain text is a str in "native", and arguments are equal as JSON.
+    (`is_error`), item ids and statuses (`item`), cache marks, items and parts that no other API has. What one
+    provider's model thought is left out for the others. A content that is one plain text is a str in "native", and
+    arguments are equal as JSON. Bytes are base64, as in JSON: `google.genai` reads it by `model_validate_json`.
+
+    What the target has no field for goes: the `name` of who speaks, letters of ids that Anthropic does not take
+    (they become `_`), and with "openai" images among results follow in a message of the user. Objects of the SDKs
+    are read as what they would send.
 
     Raises:
-        InputError: The target has no form for a part, or a role is unknown.
+        InputError: The target has no form for a part, a role is unknown, or calls are in the form before `tool_calls`.
         InputTypeError: What was given is not of the source's form.
 
     >>> chat = [{"role": "user", "content": "2 + 2?"}]
@@ -113,7 +122,8 @@ def repair_pairing(messages: object, source: Format) -> Repaired:
     """Makes right what `pairing_problems` tells, with `pending` calls at the end left alone.
 
     Results of no call and second results are dropped, late ones are put to their call, calls that nobody answered are
-    taken out; for Anthropic and Gemini, a user's message is put before an assistant's that would stand first.
+    taken out. Texts and messages that the API refuses as empty go, and thoughts that nothing follows; for Anthropic and
+    Gemini, a user's message is put before an assistant's that would stand first.
 
     >>> asked = {"id": "a", "type": "function", "function": {"name": "add", "arguments": "{}"}}
     >>> chat = [{"role": "user", "content": "2 + 2?"}, {"role": "assistant", "content": None, "tool_calls": [asked]}]
@@ -124,9 +134,12 @@ def repair_pairing(messages: object, source: Format) -> Repaired:
     """
     name = arguments.one_of("source", source, FORMATS)
     chat = _READ[name](messages)
+    for at, message in enumerate(chat):
+        message[_AT] = at
     flusher = _core.Flusher(len, {}, None)
     kept, _, _, told, _ = flusher.flush(chat, None, {}, 1 << 62, 0, stride=0, cached=0)
     changes = [(action, reason, at) for action, reason, places, *_ in told for at in places]
+    kept = without_empty(name, kept, changes, _AT)
     if name in ("anthropic", "gemini"):
         first = next((at for at, message in enumerate(kept) if message["role"] not in ("system", "developer")), None)
         if first is not None and kept[first]["role"] == "assistant":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
 _MADE = "ctxproto_call_"
 # Parts that no other format has: they travel as they are, under this type.
 _OWN = "gemini_part"
-_FOREIGN = ("thinking", "redacted_thinking", "reasoning")
+_LETTERS = str.maketrans("-_", "+/")
 
 
 def from_gemini(request: object) -> list[Dict]:
     """Reads `{"system_instruction": ..., "contents": [...]}`, with keys as in JSON or as in Python."""
     request = pieces.a_dict("request", request)
     chat: list[Dict] = []
-    instruction = _key(request, "system_instruction")
+    instruction = pieces.key(request, "system_instruction")
     if instruction is not None:
         found = instruction if isinstance(instruction, Mapping) else {"parts": [{"text": instruction}]}
         parts = pieces.optional("system_instruction.parts", found.get("parts"))
@@ -149,7 +150,7 @@ def _response(where: str, message: Dict, names: dict[str, list[str]]) -> Dict:
 def _said(where: str, message: Dict, names: dict[str, list[str]]) -> list[Dict]:
     parts: list[Dict] = []
     calls = pieces.calls_of(where, message)
-    for kind, one in pieces.in_order(_native(where, message), calls):
+    for kind, one in pieces.in_order(pieces.said(where, message), calls):
         if kind == "part":
             parts += _to_part(where, one)
             continue
@@ -162,18 +163,17 @@ def _said(where: str, message: Dict, names: dict[str, list[str]]) -> list[Dict]:
     return parts
 
 
-def _native(where: str, message: Dict) -> list[Dict]:
-    return pieces.parts(where, message.get("content"))
-
-
 def _parts(where: str, message: Dict) -> list[Dict]:
-    return [part for one in _native(where, message) for part in _to_part(where, one)]
+    return [part for one in pieces.parts(where, message.get("content")) for part in _to_part(where, one)]
 
 
 def _to_part(where: str, part: Dict) -> list[Dict]:
     if (url := pieces.image_url(part)) is not None:
         data = pieces.data_url(url)
-        return [{"inline_data": {"mime_type": data[0], "data": data[1]}} if data else {"file_data": {"file_uri": url}}]
+        held: Dict = (
+            {"inline_data": {"mime_type": data[0], "data": data[1]}} if data else {"file_data": {"file_uri": url}}
+        )
+        return [{**held, **_signature(part)}]
     match part.get("type"):
         case "text":
             return [{"text": part.get("text") or "", **_signature(part)}]
@@ -183,7 +183,7 @@ def _to_part(where: str, part: Dict) -> list[Dict]:
             return [{"text": part.get("text") or "", "thought": True, **_signature(part)}]
         case "gemini_part":
             return [dict(part["part"])]
-        case kind if kind in _FOREIGN:
+        case kind if kind in pieces.THOUGHTS:
             return []
     raise pieces.no_form(f"{where}.content", part, "gemini")
 
@@ -192,26 +192,33 @@ def _from_part(part: Dict) -> Dict:
     if isinstance(part.get("text"), str):
         kind = "thought" if part.get("thought") else "text"
         return {"type": kind, "text": part["text"], **_signature(part)}
-    data, file = _key(part, "inline_data"), _key(part, "file_data")
-    if isinstance(data, Mapping) and isinstance(data.get("data"), str) and isinstance(_key(data, "mime_type"), str):
-        if _key(data, "mime_type").startswith("image/"):
-            return pieces.image(f"data:{_key(data, 'mime_type')};base64,{data['data']}")
-    elif (
-        isinstance(file, Mapping) and file.keys() <= {"file_uri", "fileUri"} and isinstance(_key(file, "file_uri"), str)
-    ):
-        return pieces.image(_key(file, "file_uri"))
+    data, file = pieces.key(part, "inline_data"), pieces.key(part, "file_data")
+    if isinstance(data, Mapping):
+        mime, text = pieces.key(data, "mime_type"), _base64(data.get("data"))
+        if isinstance(text, str) and isinstance(mime, str) and mime.startswith("image/"):
+            # The SDK writes the letters that stand in URLs; other APIs do not read them.
+            return pieces.image(f"data:{mime};base64,{text.translate(_LETTERS)}", _signature(part))
+    if isinstance(file, Mapping) and file.keys() <= {"file_uri", "fileUri"}:
+        uri = pieces.key(file, "file_uri")
+        if isinstance(uri, str):
+            return pieces.image(uri, _signature(part))
     return {"type": _OWN, "part": part}
 
 
 def _signature(part: Mapping[str, Any]) -> Dict:
     """What a model signed its thoughts with must come back to it."""
-    signature = _key(part, "thought_signature")
+    signature = _base64(pieces.key(part, "thought_signature"))
     return {} if signature is None else {"thought_signature": signature}
+
+
+def _base64(value: Any) -> Any:  # noqa: ANN401 - whatever stands there
+    """Bytes as JSON has them, which the SDK holds as bytes."""
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
 def _held(where: str, part: Dict, key: str) -> Dict | None:
     """The call or the response that a part holds, if any."""
-    given = _key(part, key)
+    given = pieces.key(part, key)
     return None if given is None else pieces.a_dict(f"a {key} of {where}", given)
 
 
@@ -222,9 +229,3 @@ def _name(where: str, given: Mapping[str, Any]) -> str:
     if not isinstance(call_id, str | None):
         raise InputTypeError(f"a call or a response of {where} has a str as its id, not {shown(call_id)}")
     return name
-
-
-def _key(value: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - whatever JSON can be
-    """A value under its name in Python, or in JSON."""
-    first, *rest = name.split("_")
-    return value[name] if name in value else value.get(first + "".join(word.title() for word in rest))

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ctxproto.errors import InputError, InputTypeError, shown
 
 Dict = dict[str, Any]
 
+_ID = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
 # Under this argument travels what a model wrote that is no JSON object.
 _INVALID = "invalid_arguments"
+# Parts that the model of one provider thought: the others leave them out.
+THOUGHTS = ("thinking", "redacted_thinking", "thought", "reasoning")
+# Before the result of a failed tool.
+_FAILED = "[error] "
 _DATA_URL = re.compile(r"data:([^;,]*);base64,")
 
 
@@ -29,10 +36,20 @@ def optional(where: str, values: object) -> list[Dict]:
 
 
 def a_dict(where: str, value: object) -> Dict:
-    """A dict; its texts are plain ones, as a subclass of str may have other ideas."""
-    if not isinstance(value, Mapping):
+    """A dict; its texts are plain ones, as a subclass of str may have other ideas. Objects of the SDKs become one."""
+    found = value if isinstance(value, Mapping) else _dumped(value)
+    if found is None:
         raise InputTypeError(f"{where} is a dict, not {shown(value)}")
-    return {key: _plain(one) for key, one in value.items()}
+    return {key: _plain(one) for key, one in found.items()}
+
+
+def _dumped(value: object) -> Mapping[str, Any] | None:
+    """An object of an SDK as what it would send; None for anything else."""
+    dump = getattr(type(value), "model_dump", None)
+    with suppress(Exception):  # a stranger's error may quote anything
+        found = dump(value, mode="json", exclude_unset=True) if dump else None
+        return found if isinstance(found, Mapping) else None
+    return None
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401 - whatever it is
@@ -60,6 +77,25 @@ def parts(where: str, content: object) -> list[Dict]:
         raise InputTypeError(f"{where}.content is a str or a list of parts, not {shown(content)}")
     plain = [{"type": "text", "text": _plain(part)} if issubclass(type(part), str) else part for part in content]
     return dicts(f"{where}.content", plain)
+
+
+def said(where: str, message: Dict) -> list[Dict]:
+    """What an assistant says, a refusal that stands beside its content included."""
+    refusal = _plain(message.get("refusal"))
+    beside = [{"type": "refusal", "refusal": refusal}] if refusal and type(refusal) is str else []
+    return parts(where, message.get("content")) + beside
+
+
+def failed(found: Any) -> Any:  # noqa: ANN401 - a str, parts, or nothing
+    """The content of a failed tool's result, for APIs that have no field for it."""
+    if type(found) is str:
+        return found if found.startswith(_FAILED) else _FAILED + found
+    if not isinstance(found, list):
+        return found
+    at = next((at for at, part in enumerate(found) if type(part.get("text")) is str), None)
+    if at is None:
+        return [{"type": "text", "text": _FAILED.rstrip()}, *found]
+    return [*found[:at], {**found[at], "text": failed(found[at]["text"])}, *found[at + 1 :]]
 
 
 def content(found: list[Dict]) -> str | list[Dict]:
@@ -120,10 +156,17 @@ def call_of(where: str, call: Dict) -> tuple[str, str, str]:
 def parsed(arguments: str) -> Dict:
     """Arguments as an object; what is none is carried under a key of its own."""
     try:
-        value = json.loads(arguments)
+        value = json.loads(arguments, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {_INVALID: arguments}
+
+
+def _finite(number: str) -> float:
+    """JSON has no other numbers, though Python reads and writes them."""
+    if math.isfinite(value := float(number)):
+        return value
+    raise ValueError
 
 
 def written(arguments: object) -> str:
@@ -136,12 +179,21 @@ def written(arguments: object) -> str:
 
 
 def as_json(value: object) -> str:
-    """A value as JSON."""
+    """A value as JSON, which can be sent: half a surrogate pair only as an escape."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return text if _is_utf8(text) else json.dumps(value, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
         pass
     raise InputTypeError(f"arguments and results are JSON, not {shown(value)}")
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def data_url(url: object) -> tuple[str, str] | None:
@@ -160,6 +212,22 @@ def image_url(part: Dict) -> str | None:
 def image(url: str, other: Dict | None = None) -> Dict:
     """An image part of OpenAI's chat API."""
     return {"type": "image_url", "image_url": {"url": url}, **(other or {})}
+
+
+def only(part: Dict, *keys: str) -> Dict:
+    """A part with nothing but its type and these keys: the APIs refuse keys of each other's."""
+    return {key: value for key, value in part.items() if key == "type" or key in keys}
+
+
+def key(value: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - whatever JSON can be
+    """A value of Gemini's under its name in Python, or in JSON."""
+    first, *rest = name.split("_")
+    return value[name] if name in value else value.get(first + "".join(word.title() for word in rest))
+
+
+def an_id(value: object) -> str:
+    """An id in an error; what does not look like one may be anything, and is not quoted."""
+    return value if type(value) is str and _ID.fullmatch(value) else shown(value)
 
 
 def no_form(where: str, part: Dict, target: str) -> InputError:

@@ -15,7 +15,8 @@ _ROLES = ("system", "developer", "user", "assistant")
 _TEXTS = ("input_text", "output_text")
 _CALLS = ("function_call", "custom_tool_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
-_FOREIGN = ("thinking", "redacted_thinking", "thought")
+# Items that no other format has: they travel as they are, as parts of this type.
+_OWN = "responses_item"
 # What an item has beside what chat messages have: its id, its status. It travels under this key.
 _ITEM = "item"
 
@@ -44,18 +45,20 @@ def from_responses(items: object) -> list[Dict]:
         elif kind in _CALLS:
             calls.append({**_call(where, item), "position": len(said)})
         elif kind == "message" and pieces.role(where, item, _ROLES) == "assistant":
-            # Text after calls begins another message, and so does a second text.
-            if calls or any(part.get("type") != "reasoning" for part in said) or item_of:
-                close()
             parts = [_from_part(part) for part in pieces.parts(where, item.get("content"))]
-            item_of = _rest(item, "type", "role", "content")
+            # Text after calls begins another message, and so does a second text; an empty one stands alone.
+            if calls or any(part["type"] not in ("reasoning", _OWN) for part in said) or item_of or not parts:
+                close()
             if parts:
                 said += parts
+                item_of = _rest(item, "type", "role", "content")
             else:
-                item_of = item_of or {"status": "completed"}
-        else:
+                chat.append(_other(where, kind, item))
+        elif kind in _OUTPUTS or kind == "message":
             close()
             chat.append(_other(where, kind, item))
+        else:
+            said.append({"type": _OWN, "item": item})
     close()
     return chat
 
@@ -91,7 +94,7 @@ def _call(where: str, item: Dict) -> Dict:
 
 
 def _other(where: str, kind: object, item: Dict) -> Dict:
-    """A message that is not the assistant's."""
+    """A message that is no turn of the assistant's: of the others, or an empty one."""
     if kind in _OUTPUTS:
         call_id, output = item.get("call_id"), item.get("output")
         if type(call_id) is not str:
@@ -99,12 +102,10 @@ def _other(where: str, kind: object, item: Dict) -> Dict:
         parts = [_from_part(part) for part in pieces.parts(where, output)]
         message: Dict = {"role": "tool", "tool_call_id": call_id, "content": pieces.content(parts)}
         rest = _rest(item, "type", "call_id", "output")
-    elif kind == "message":
+    else:
         parts = [_from_part(part) for part in pieces.parts(where, item.get("content"))]
         message = {"role": item["role"], "content": pieces.content(parts)}
         rest = _rest(item, "type", "role", "content")
-    else:
-        raise pieces.no_form(where, item, "a chat message")
     return {**message, **({_ITEM: rest} if rest else {})}
 
 
@@ -119,13 +120,16 @@ def _said(where: str, message: Dict, custom: set[str]) -> list[Dict]:
             items.append({"type": "message", "role": "assistant", "content": content, **message.get(_ITEM, {})})
             texts.clear()
 
-    for kind, one in pieces.in_order(pieces.parts(where, message.get("content")), pieces.calls_of(where, message)):
+    for kind, one in pieces.in_order(pieces.said(where, message), pieces.calls_of(where, message)):
         if kind == "call":
             close()
             items.append(_call_item(where, one, custom))
         elif one.get("type") == "reasoning":
             close()
             items.append(one)
+        elif one.get("type") == _OWN:
+            close()
+            items.append(dict(one["item"]))
         else:
             texts += _to_part(where, one, "output_text")
     close()
@@ -149,9 +153,8 @@ def _output(where: str, message: Dict, custom: set[str]) -> Dict:
     call_id, content = message.get("tool_call_id"), message.get("content")
     if type(call_id) is not str:
         raise InputTypeError(f"{where}.tool_call_id is a str, not {shown(call_id)}")
-    if message.get("is_error") is True and type(content) is str and not content.startswith("[error] "):
-        content = "[error] " + content
     output = content if type(content) is str else _to_parts(where, message, "input_text")
+    output = pieces.failed(output) if message.get("is_error") is True else output
     kind = "custom_tool_call_output" if call_id in custom else "function_call_output"
     return {"type": kind, "call_id": call_id, "output": output, **message.get(_ITEM, {})}
 
@@ -166,10 +169,13 @@ def _to_part(where: str, part: Dict, text: str) -> list[Dict]:
         return [{"type": "input_image", "image_url": url, "detail": detail}]
     match part.get("type"):
         case "text":
-            return [{**_rest(part, "thought_signature", "cache_control"), "type": text}]
+            kept = ("text", "annotations", "logprobs") if text == "output_text" else ("text",)
+            return [{**pieces.only(part, *kept), "type": text}]
+        case "file" if isinstance(part.get("file"), dict):
+            return [{"type": "input_file", **part["file"]}]
         case "refusal" | "input_file":
             return [part]
-        case kind if kind in _FOREIGN:
+        case kind if kind in pieces.THOUGHTS:
             return []
     raise pieces.no_form(f"{where}.content", part, "responses")
 
@@ -182,6 +188,9 @@ def _from_part(part: Dict) -> Dict:
         if (detail := part.get("detail", "auto")) != "auto":
             image["image_url"]["detail"] = detail
         return image
+    # The chat API knows files by content and by id.
+    if part.get("type") == "input_file" and part.keys() <= {"type", "file_data", "file_id", "filename"}:
+        return {"type": "file", "file": _rest(part, "type")}
     return part
 
 

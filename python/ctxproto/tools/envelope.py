@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ctxproto import arguments
@@ -63,7 +64,8 @@ class ToolResultEnvelope:
     their place: they find more, and leave alone what such patterns take wrongly."""
 
     __slots__ = (
-        "_is_error", "_outcome", "_redactor", "_tokenizer", "_trimmer", "max_tokens", "raw_result", "tool_call_id",
+        "__weakref__", "_is_error", "_outcome", "_redactor", "_tokenizer", "_trimmer", "max_tokens", "raw_result",
+        "tool_call_id",
     )  # fmt: skip
 
     def __init__(
@@ -121,11 +123,15 @@ class ToolResultEnvelope:
         if strategy == "field_whitelist" and not fields:
             raise ConfigError("whitelist_fields is empty: field_whitelist would keep nothing")
         before = self._trimmer
-        self._trimmer = {"strategy": strategy, "fields": fields, "patterns": patterns, "hint": hint}
         try:
-            self._trimmer["patterns"] = arguments.strings("patterns", patterns)
+            self._trimmer = {
+                "strategy": arguments.text("strategy", strategy),
+                "fields": tuple(fields),
+                "patterns": tuple(arguments.strings("patterns", patterns)),
+                "hint": None if hint is None else arguments.utf8("hint", hint),
+            }
             # What is wrong is told where it is given.
-            self._trimmer_for(self.max_tokens, None)
+            self._trimmer_for(self.max_tokens, self._redactor)
         except BaseException:
             self._trimmer = before
             raise
@@ -260,12 +266,18 @@ class ToolResultEnvelope:
         return self._trimmer_for(most, redactor).trim(source)
 
     def _trimmer_for(self, most: int, redactor: Redactor | None) -> Trimmer:
-        return Trimmer(most, tokenizer=self._tokenizer, redactor=redactor, **self._trimmer)
+        return _trimmer(most, tokenizer=self._tokenizer, redactor=redactor, **self._trimmer)
 
     def __repr__(self) -> str:
         return (
             f"<ToolResultEnvelope: {self.tool_call_id!r}, {type(self.raw_result).__name__}, {self.max_tokens} tokens>"
         )
+
+
+# Results of one policy are trimmed alike, and checking how takes as long as trimming a short one.
+@lru_cache(maxsize=64)
+def _trimmer(most: int, **options: Any) -> Trimmer:  # noqa: ANN401 - see Trimmer
+    return Trimmer(most, **options)
 
 
 class _Outcome(NamedTuple):

@@ -10,7 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
-use crate::messages::{Counter, Parts, REPLY, Reader};
+use crate::messages::{self, Counter, Parts, REPLY, Reader};
 use crate::redactor::Redactor;
 use crate::text::{self, Text};
 use crate::{enter, errors, function, tokens, trim};
@@ -203,10 +203,10 @@ impl<'py> Facts<'py> {
                     return Err(errors::argument(&place(), "a list", given, false));
                 };
                 for (n, call) in given.iter().enumerate() {
-                    let Ok(call) = call.cast::<PyDict>() else {
+                    let Some(found) = messages::dict(&call)? else {
                         return Err(errors::argument(&format!("{}[{n}]", place()), "a dict", &call, false));
                     };
-                    let id = call.get_item(intern!(call.py(), "id"))?;
+                    let id = found.get_item(intern!(call.py(), "id"))?;
                     calls.push(name(id, || format!("{}[{n}].id", place()))?);
                 }
             }
@@ -236,7 +236,8 @@ fn rewritten<'py>(
     parts: &Parts<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = message.py();
-    let message = py.get_type::<PyDict>().call1((message,))?.cast_into::<PyDict>()?;
+    let message =
+        messages::dict(message)?.ok_or_else(|| errors::internal("a message is no dict now"))?.copy()?;
     let (content, calls) = (intern!(py, "content"), intern!(py, "tool_calls"));
     for (new, &(_, part)) in kept.texts.iter().zip(&parts.texts) {
         let Some(new) = new else { continue };

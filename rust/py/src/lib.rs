@@ -7,6 +7,7 @@ mod enter;
 mod errors;
 mod function;
 mod json;
+mod lookup;
 mod memory;
 mod messages;
 mod numbers;
@@ -37,6 +38,8 @@ mod _core {
     use crate::batch::{BatchProgress, FileReport, read_text, run_batch, run_filter};
     #[pymodule_export]
     use crate::budget::Flusher;
+    #[pymodule_export]
+    use crate::lookup::Lookup;
     #[pymodule_export]
     use crate::memory::{Records, after_fork, before_fork, judge, judged_length, memory_words};
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
-use ctxproto_tokens::Estimate;
+use ctxproto_tokens::{Estimate, IMAGE_LEAST, IMAGE_MOST, image_tokens};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
@@ -65,22 +65,24 @@ pub(crate) struct Parts<'py> {
     pub(crate) texts: Vec<(usize, Option<usize>)>,
     /// What was read of each of its calls: the first, and one past the last.
     pub(crate) calls: Vec<(usize, usize)>,
-    /// Whether it says anything but its calls.
+    /// Whether it says anything but its calls: empty texts and thoughts do not.
     pub(crate) speaks: bool,
-    /// What stands around it.
+    /// What stands around it, and what its images take.
     pub(crate) framing: usize,
 }
 
 /// Collects what the model reads.
 pub(crate) struct Reader<'py> {
     pub(crate) read: Vec<Read<'py>>,
-    /// Whether every part was of a known kind.
+    /// Whether every part was text, or of a known kind that counts nothing.
     pub(crate) known: bool,
+    /// What images take.
+    images: usize,
 }
 
 impl<'py> Reader<'py> {
     pub(crate) fn new() -> Self {
-        Self { read: vec![], known: true }
+        Self { read: vec![], known: true, images: 0 }
     }
 
     /// Takes the message at `at`.
@@ -90,6 +92,7 @@ impl<'py> Reader<'py> {
             return Err(errors::argument(&place.to_string(), "a mapping", message, false));
         };
         let mut parts = Parts { from: self.read.len(), framing: MESSAGE, ..Parts::default() };
+        let images = self.images;
         let mut known = false;
         for (key, value) in &message {
             let Ok(key) = key.cast::<PyString>() else { continue };
@@ -102,6 +105,8 @@ impl<'py> Reader<'py> {
                     for (n, part) in content.iter().enumerate() {
                         let from = self.read.len();
                         self.value(place, &part, 2)?;
+                        // Of an image nothing is read.
+                        parts.speaks |= !is_thought(&part) && (self.read.len() == from || self.says(from));
                         let text = part.cast::<PyDict>().map_or(part.is_instance_of::<PyString>(), is_text);
                         if text && self.read.len() == from + 1 {
                             parts.texts.push((from, Some(n)));
@@ -130,14 +135,24 @@ impl<'py> Reader<'py> {
                 "role" => parts.role = Some(value),
                 "tool_calls" => parts.tool_calls = Some(value),
                 "tool_call_id" => parts.tool_call_id = Some(value),
-                _ => parts.speaks |= self.read.len() > from,
+                "content" if value.is_instance_of::<PyList>() => {}
+                _ => parts.speaks |= self.says(from),
             }
         }
         if !known {
             self.unknown(place, message.into_any());
         }
         parts.to = self.read.len();
+        parts.framing += self.images - images;
         Ok(parts)
+    }
+
+    /// Whether what was read since is more than empty texts.
+    fn says(&self, from: usize) -> bool {
+        self.read[from..].iter().any(|read| match read {
+            Read::Text(text) => !text.bytes().is_empty(),
+            Read::Json(..) => true,
+        })
     }
 
     /// Takes what stands in a message. Deeper than `DEPTH`, it refers to itself.
@@ -198,8 +213,8 @@ impl<'py> Reader<'py> {
                 }
             }
             "source" => {
-                if let Some(source) = dict(value)?
-                    && let Some(kind) = source.get_item(intern!(value.py(), "type"))?
+                let Some(source) = dict(value)? else { return Ok(true) };
+                if let Some(kind) = source.get_item(intern!(value.py(), "type"))?
                     && let Ok(kind) = kind.cast::<PyString>()
                     && matches!(kind.to_str(), Ok("text" | "content"))
                 {
@@ -208,14 +223,44 @@ impl<'py> Reader<'py> {
                             self.value(place, &inner, depth + 1)?;
                         }
                     }
+                } else {
+                    self.media(source.as_any())?;
                 }
             }
             // What is no text.
             "image_url" | "input_audio" | "audio" | "file" | "file_id" | "file_data" | "file_url"
-            | "data" | "uri" | "inlineData" | "inline_data" | "fileData" | "encrypted_content" => {}
+            | "inlineData" | "inline_data" | "fileData" => self.media(value)?,
+            // An image of an MCP server, or what only its provider can read.
+            "data" | "encrypted_content" => {
+                self.known = false;
+                let data = value.cast::<PyString>().ok().and_then(|data| data.to_str().ok());
+                self.images += data.and_then(|data| image_tokens(data.as_bytes())).unwrap_or(0);
+            }
+            "uri" => {}
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Takes what is no text: a mapping with data or a URL in it, or that itself. Where nothing says how large it is,
+    /// it counts as the largest image.
+    fn media(&mut self, media: &Bound<'py, PyAny>) -> PyResult<()> {
+        if media.is_none() {
+            return Ok(());
+        }
+        self.known = false;
+        let text = |value: &Bound<'py, PyAny>| value.cast::<PyString>().ok().cloned();
+        let (mut given, mut low) = (text(media), false);
+        if let Some(media) = dict(media)? {
+            let under = |key: &str| Ok::<_, PyErr>(media.get_item(key)?.as_ref().and_then(text));
+            given = under("data")?.map_or_else(|| under("url"), |data| Ok(Some(data)))?;
+            low = under("detail")?.is_some_and(|detail| detail.to_str().is_ok_and(|detail| detail == "low"));
+        }
+        let given = given.as_ref().and_then(|given| given.to_str().ok()).unwrap_or_default();
+        let data = given.split_once(";base64,").filter(|_| given.starts_with("data:"));
+        let tokens = image_tokens(data.map_or(given, |(_, data)| data).as_bytes()).unwrap_or(IMAGE_MOST);
+        self.images += if low { IMAGE_LEAST } else { tokens };
+        Ok(())
     }
 
     /// Takes the definition of a tool.
@@ -252,12 +297,12 @@ impl<'py> Reader<'py> {
     }
 }
 
-/// A mapping as a dict; none for anything else.
-fn dict<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
+/// A mapping as a dict, and an object of an SDK as what it would send; none for anything else.
+pub(crate) fn dict<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
     if let Ok(dict) = value.cast::<PyDict>() {
         return Ok(Some(dict.clone()));
     }
-    let Ok(mapping) = value.cast::<PyMapping>() else { return Ok(None) };
+    let Ok(mapping) = value.cast::<PyMapping>() else { return Ok(dumped(value)) };
     let py = value.py();
     // A stranger's mapping may fail in any way, and say anything.
     let copy = py
@@ -265,6 +310,26 @@ fn dict<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> 
         .call1((mapping,))
         .map_err(|_| errors::config("a mapping among the messages cannot be read".into()))?;
     Ok(copy.cast_into::<PyDict>().ok())
+}
+
+/// Whether a part is what a model thought.
+fn is_thought(part: &Bound<'_, PyAny>) -> bool {
+    let kind = part.cast::<PyDict>().ok().and_then(|part| part.get_item(intern!(part.py(), "type")).ok()?);
+    kind.is_some_and(|kind| {
+        kind.cast::<PyString>().is_ok_and(|kind| {
+            matches!(kind.to_str(), Ok("thinking" | "redacted_thinking" | "thought" | "reasoning"))
+        })
+    })
+}
+
+/// What an object of an SDK, which is a pydantic model, would send.
+fn dumped<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
+    let py = value.py();
+    let options = PyDict::new(py);
+    options.set_item(intern!(py, "mode"), "json").ok()?;
+    options.set_item(intern!(py, "exclude_unset"), true).ok()?;
+    let dump = value.get_type().getattr(intern!(py, "model_dump")).ok()?;
+    dump.call((value,), Some(&options)).ok()?.cast_into::<PyDict>().ok()
 }
 
 /// Whether a part is text that may be shortened where it stands.

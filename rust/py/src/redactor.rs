@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ctxproto_redact::detect::{Allow, Detector, Pii, Policy};
-use ctxproto_redact::{Finding, Format, Options, Placeholder, Redaction as Redacted, Redactor as Engine};
+use ctxproto_redact::{
+    Clean, Finding, Format, Options, Placeholder, Redaction as Redacted, Redactor as Engine,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -28,6 +30,8 @@ const POOL_MIN: usize = 32 << 10;
 pub(crate) struct Redactor {
     pub(crate) engine: Arc<Engine>,
     pub(crate) names: Arc<Names>,
+    /// What of the values that `redact_json` was given was clean: most of a conversation comes again with the next call.
+    clean: Clean,
     vault: Option<Py<Vault>>,
     warnings: Vec<String>,
 }
@@ -72,7 +76,7 @@ impl Redactor {
         let warnings = detector.warnings().iter().map(|sentence| refusal::clean(sentence)).collect();
         let names = Arc::new(Names::new(py, detector.rules()));
         let engine = Arc::new(Engine::new(Arc::new(detector), Options { placeholder, key }));
-        Ok(Self { engine, names, vault: vault.map(Bound::unbind), warnings })
+        Ok(Self { engine, names, clean: Clean::default(), vault: vault.map(Bound::unbind), warnings })
     }
 
     /// Replaces what must not be seen in `text` (str, bytes or another buffer of bytes).
@@ -137,7 +141,7 @@ impl Redactor {
     /// dict, list and tuple, and the rest is shared with the input, which is never changed. Raises `InputError` for values
     /// that are too deep or refer to themselves, `InputTypeError` for other types.
     fn redact_json(&self, value: &Bound<'_, PyAny>) -> PyResult<Redaction> {
-        let (value, found) = enter::attached(|| json::redact(&self.engine, value))??;
+        let (value, found) = json::redact(&self.engine, &self.clean, value)?;
         Ok(Redaction::new(value, found, &self.names))
     }
 

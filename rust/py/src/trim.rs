@@ -147,7 +147,7 @@ pub(crate) fn strategy(name: &str) -> Strategy {
 }
 
 /// All of what was given for `argument`; the error names the first that is wrong by itself.
-fn each<T>(
+pub(crate) fn each<T>(
     argument: &str,
     given: Vec<String>,
     all: impl Fn(Vec<String>) -> Result<T, TrimError>,

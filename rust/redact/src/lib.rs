@@ -11,6 +11,7 @@
 //! assert_eq!(redaction.text, br#"{"user": "ada", "password": "[PASSWORD:REDACTED]"}"#);
 //! ```
 
+mod clean;
 mod excerpt;
 mod placeholder;
 mod redactor;
@@ -18,6 +19,7 @@ mod stream;
 mod vault;
 mod writer;
 
+pub use clean::{Clean, Name};
 pub use ctxproto_detect as detect;
 pub use excerpt::Excerpt;
 pub use placeholder::Placeholder;

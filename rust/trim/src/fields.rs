@@ -6,22 +6,22 @@ use crate::error::TrimError;
 use crate::fit::Made;
 use crate::json::Document;
 use crate::plan::Source;
-use crate::tree::{Kind, ROOT, Tree};
+use crate::tree::{Kind, ROOT, Tree, unescaped};
 
 /// Paths of fields: `name`, `user.name`, `items.id` (of each item), `items[0].id`, `*.id` (under any key). Where a whole
 /// path is a key at the top, it is that key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fields(Vec<Path>);
+pub struct Fields(pub(crate) Vec<Path>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Path {
+pub(crate) struct Path {
     /// The path as one key.
-    key: [Step; 1],
-    steps: Vec<Step>,
+    pub(crate) key: [Step; 1],
+    pub(crate) steps: Vec<Step>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+pub(crate) enum Step {
     Key(Vec<u8>),
     Index(usize),
     Any,
@@ -108,12 +108,7 @@ pub(crate) fn trim(source: &Source<'_>, fields: &Fields) -> Option<Result<Chosen
 fn choose(text: &[u8], tree: &Tree, fields: &Fields) -> Vec<bool> {
     let mut wanted = vec![false; tree.nodes.len()];
     // A node and the steps that are left of the paths it lies on; a node without steps left is wanted with all it holds.
-    let named = |key: &Step| {
-        let under = |n: &usize| matches!(key, Step::Key(name) if is_named(text, &tree.nodes[*n].key, name));
-        tree.inside(tree.top()).iter().any(under)
-    };
-    let all: Vec<&[Step]> =
-        fields.0.iter().map(|p| if named(&p.key[0]) { &p.key[..] } else { &p.steps }).collect();
+    let all: Vec<&[Step]> = fields.0.iter().map(|path| path.of(text, tree)).collect();
     let mut todo = vec![(tree.top(), all)];
     wanted[ROOT] = true;
     while let Some((n, paths)) = todo.pop() {
@@ -129,21 +124,8 @@ fn choose(text: &[u8], tree: &Tree, fields: &Fields) -> Vec<bool> {
                 }
             };
             for &path in &paths {
-                match path {
-                    [Step::Any, rest @ ..] => {
-                        add(rest);
-                        // It may have meant the keys of the items.
-                        if key.is_empty() && !rest.is_empty() {
-                            add(path);
-                        }
-                    }
-                    [Step::Index(i), rest @ ..] if key.is_empty() && *i == index => add(rest),
-                    [Step::Key(name), rest @ ..] if is_named(text, key, name) => add(rest),
-                    // What is wanted is wanted with all it holds, and a list stands for its items.
-                    [] => add(path),
-                    [Step::Key(_), ..] if key.is_empty() => add(path),
-                    _ => {}
-                }
+                // What is wanted is wanted with all it holds.
+                if path.is_empty() { add(path) } else { follow(path, text, key, index, &mut add) }
             }
             let container = matches!(tree.nodes[child].kind, Kind::Object | Kind::Array);
             if next.iter().any(|p| p.is_empty()) || container && !next.is_empty() {
@@ -156,7 +138,40 @@ fn choose(text: &[u8], tree: &Tree, fields: &Fields) -> Vec<bool> {
     wanted
 }
 
+impl Path {
+    /// The steps to take in a document: where the whole path is a key at the top, that one.
+    pub(crate) fn of(&self, text: &[u8], tree: &Tree) -> &[Step] {
+        let [Step::Key(name)] = &self.key else { return &self.steps };
+        let under = |n: &usize| is_named(text, &tree.nodes[*n].key, name);
+        if tree.inside(tree.top()).iter().any(under) { &self.key } else { &self.steps }
+    }
+}
+
+/// Gives `add` the steps that are left of a path in the value that stands under `key`, or at `index` of a list.
+pub(crate) fn follow<'a>(
+    path: &'a [Step],
+    text: &[u8],
+    key: &Range<usize>,
+    index: usize,
+    add: &mut impl FnMut(&'a [Step]),
+) {
+    match path {
+        [Step::Any, rest @ ..] => {
+            add(rest);
+            // It may have meant the keys of the items.
+            if key.is_empty() && !rest.is_empty() {
+                add(path);
+            }
+        }
+        [Step::Index(i), rest @ ..] if key.is_empty() && *i == index => add(rest),
+        [Step::Key(name), rest @ ..] if is_named(text, key, name) => add(rest),
+        // A list stands for its items.
+        [Step::Key(_), ..] if key.is_empty() => add(path),
+        _ => {}
+    }
+}
+
 /// Whether `key` (its quotes included, empty if there is none) is this name.
 fn is_named(text: &[u8], key: &Range<usize>, name: &[u8]) -> bool {
-    !key.is_empty() && text[key.start + 1..key.end - 1] == *name
+    !key.is_empty() && *unescaped(&text[key.start + 1..key.end - 1]) == *name
 }

@@ -41,6 +41,7 @@ mod fit;
 mod json;
 mod lines;
 mod log;
+mod lookup;
 mod loss;
 mod nested;
 #[cfg(test)]
@@ -60,6 +61,7 @@ pub use count::Count;
 pub use error::TrimError;
 pub use fields::Fields;
 pub use lines::Patterns;
+pub use lookup::{Found, Lookup};
 pub use loss::{Loss, Size, Tokens, Units};
 pub use plan::{Plan, Replaced, Trimmed};
 pub use strategy::Strategy;

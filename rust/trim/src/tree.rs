@@ -2,6 +2,7 @@
 //!
 //! Reading is a loop with a stack of its own: no depth is too deep.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// What a value is.
@@ -149,6 +150,68 @@ fn node(kind: Kind, span: Range<usize>, key: Range<usize>, parent: usize) -> Nod
     Node { kind, span, key, parent, inside: 0..0 }
 }
 
+/// The inside of a string without its escapes; half a pair of surrogates as the three bytes of its number.
+pub(crate) fn unescaped(inside: &[u8]) -> Cow<'_, [u8]> {
+    if !inside.contains(&b'\\') {
+        return Cow::Borrowed(inside);
+    }
+    let mut text = Vec::with_capacity(inside.len());
+    let mut at = 0;
+    while at < inside.len() {
+        if inside[at] != b'\\' {
+            text.push(inside[at]);
+            at += 1;
+            continue;
+        }
+        let plain = match inside.get(at + 1) {
+            Some(b'n') => b'\n',
+            Some(b't') => b'\t',
+            Some(b'r') => b'\r',
+            Some(b'b') => 8,
+            Some(b'f') => 12,
+            Some(b'u') => {
+                let high = unit(inside, at);
+                let low = unit(inside, at + 6).filter(|low| (0xDC00..0xE000).contains(low));
+                match (high, low) {
+                    (Some(high @ 0xD800..0xDC00), Some(low)) => {
+                        push(&mut text, 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00));
+                        at += 12;
+                    }
+                    (Some(unit), _) => {
+                        push(&mut text, unit);
+                        at += 6;
+                    }
+                    (None, _) => at += 2,
+                }
+                continue;
+            }
+            Some(&other) => other,
+            None => break,
+        };
+        text.push(plain);
+        at += 2;
+    }
+    Cow::Owned(text)
+}
+
+/// The number of a `\uXXXX` that begins at `at`.
+fn unit(inside: &[u8], at: usize) -> Option<u32> {
+    let digits = inside.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "six bits of it")]
+fn push(text: &mut Vec<u8>, number: u32) {
+    match char::from_u32(number) {
+        Some(c) => text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        None => text.extend([
+            0xE0 | (number >> 12) as u8,
+            0x80 | (number >> 6 & 63) as u8,
+            0x80 | (number & 63) as u8,
+        ]),
+    }
+}
+
 fn blank(text: &[u8], at: usize) -> usize {
     let more = text[at..].iter().position(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'\n'));
     more.map_or(text.len(), |i| at + i)
@@ -259,6 +322,15 @@ mod tests {
         }
         let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
         assert_eq!(Tree::read(&deep).expect("any depth").nodes.len(), 100_001);
+    }
+
+    #[test]
+    fn escapes_come_off_as_a_parser_takes_them_off() {
+        for inside in [r"plain", r#"\"\\\/\b\f\n\r\t"#, r"caf\u00e9 \ud83d\ude42 \u65e5", "日本 \\u0041"] {
+            let parsed: String = serde_json::from_str(&format!("\"{inside}\"")).expect("JSON");
+            assert_eq!(String::from_utf8_lossy(&unescaped(inside.as_bytes())), parsed);
+        }
+        assert_eq!(&*unescaped(br"\ud83dx"), b"\xED\xA0\xBDx");
     }
 
     #[test]
