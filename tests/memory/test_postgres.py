@@ -221,11 +221,12 @@ def test_vectors_that_are_none_are_refused_and_change_nothing(conninfo: str, bad
         conninfo, embedder=lambda texts: answers.pop() if answers else iter(embedder(texts)), model="m"
     ) as store:
         saved = store.save("a", "green tea")
-        for call in (
+        calls: tuple[Any, ...] = (
             lambda: store.save("a", "milk"),
             lambda: store.update(saved.memory_id, "a", content="milk"),
             lambda: store.supersede(saved.memory_id, "a", "milk"),
-        ):
+        )
+        for call in calls:
             answers.append(bad)
             with pytest.raises(ctxproto.ConfigError, match="embedder"):
                 call()

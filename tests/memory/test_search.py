@@ -382,10 +382,11 @@ def test_a_change_whose_vector_is_none_is_no_change(bad: Any) -> None:
         ":memory:", embedder=lambda texts: answers.pop() if answers else HashEmbedder(8)(texts), model="m"
     )
     saved = store.save("a", "green tea")
-    for call in (
+    calls: tuple[Any, ...] = (
         lambda: store.update(saved.memory_id, "a", content="milk"),
         lambda: store.supersede(saved.memory_id, "a", "milk"),
-    ):
+    )
+    for call in calls:
         answers.append(bad)
         with pytest.raises(ConfigError, match="embedder"):
             call()
