@@ -1,4 +1,4 @@
-"""Prints what pyproject.toml asks for, to run and to develop, or for the extra that is named: one requirement a line."""
+"""Prints what pyproject.toml asks for, to run and to develop, or for the extra that is named, one a line."""
 
 import sys
 import tomllib
