@@ -219,7 +219,7 @@ def filled(count: int) -> tuple[MemoryStore, list[str], Array, Array]:
     known = Known(dict(zip([*contents, *queries], [*vectors, *asked], strict=True)))
     graph_from = 1 << 40 if importlib.util.find_spec("hnswlib") else None
     store = MemoryStore(":memory:", embedder=known, graph_from=graph_from)
-    store._core.set_model("known", (100, QUERIES), np.concatenate([vectors[:100], asked]))
+    store._core.introduce("known", (100, QUERIES), np.concatenate([vectors[:100], asked]), False)
     for content in contents:
         store.save("user_42:session_1", content)
     store.search(queries[0], "user_42:")
@@ -380,7 +380,7 @@ def tenants(count: int = 20_000, each: int = 50) -> None:
     known = Known(dict(zip([*contents, *queries], [*vectors, *asked], strict=True)))
     with tempfile.TemporaryDirectory() as folder:
         store = MemoryStore(Path(folder) / "m.db", embedder=known)
-        store._core.set_model("known", (100, QUERIES), np.concatenate([vectors[:100], asked]))
+        store._core.introduce("known", (100, QUERIES), np.concatenate([vectors[:100], asked]), False)
         for first in range(0, count, 400):
             which = [
                 (user, draw.randrange(len(contents)))
@@ -407,7 +407,7 @@ def tenants(count: int = 20_000, each: int = 50) -> None:
         hot, _ = median_ms(lambda at: store.search(queries[at], "user_7:", limit=K))
         rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     alone = MemoryStore(":memory:", embedder=known)
-    alone._core.set_model("known", (100, QUERIES), np.concatenate([vectors[:100], asked]))
+    alone._core.introduce("known", (100, QUERIES), np.concatenate([vectors[:100], asked]), False)
     for content in contents[:each]:
         alone.save("user_7", content)
     one, _ = median_ms(lambda at: alone.search(queries[at], "user_7:", limit=K))

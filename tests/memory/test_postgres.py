@@ -210,3 +210,40 @@ def test_a_closed_store_is_closed(conninfo: str) -> None:
     with pytest.raises(StoreError, match="closed"):
         store.list("*")
     assert repr(store) == "<PostgresMemoryStore>"
+
+
+@pytest.mark.parametrize("bad", [[[0.0] * 8], [[1.0] * 9], [["x"]]])
+def test_vectors_that_are_none_are_refused_and_change_nothing(conninfo: str, bad: Any) -> None:
+    """One of them in the table would fail every search of its namespace."""
+    answers: list[Any] = []
+    embedder = HashEmbedder(8)
+    with PostgresMemoryStore(
+        conninfo, embedder=lambda texts: answers.pop() if answers else iter(embedder(texts)), model="m"
+    ) as store:
+        saved = store.save("a", "green tea")
+        calls: tuple[Any, ...] = (
+            lambda: store.save("a", "milk"),
+            lambda: store.update(saved.memory_id, "a", content="milk"),
+            lambda: store.supersede(saved.memory_id, "a", "milk"),
+        )
+        for call in calls:
+            answers.append(bad)
+            with pytest.raises(ctxproto.ConfigError, match="embedder"):
+                call()
+        assert store.list("a", history=True) == [saved]
+        assert [hit.content for hit in store.search("tea", "a")] == ["green tea"]
+
+
+def test_a_model_is_replaced_only_on_purpose(conninfo: str) -> None:
+    dims = [8]
+    with PostgresMemoryStore(conninfo, embedder=lambda texts: HashEmbedder(dims[0])(texts), model="m") as store:
+        store.save("a", "green tea")
+        before = store._core.model()
+        dims[0] = 9
+        with pytest.raises(ctxproto.ConfigError, match="8 numbers each"):
+            store.calibrate(["q"], "a")
+        with pytest.raises(ctxproto.ConfigError, match="8 numbers each"):
+            store._core.introduce("m", (1, 1), [[1.0] * 9] * 2, False)
+        assert store._core.model() == before
+        assert store.embed("*", replace=True) == 1
+        assert store.search("tea", "a", explain=True)[0].components["cosine"] is not None

@@ -372,3 +372,94 @@ def test_adapters_ask_as_their_libraries_want() -> None:
         assert embedder(["tea"]) == [[3.0, 1.0]]
         with pytest.raises(ConfigError, match="model"):
             MemoryStore(":memory:", embedder=adapter(Encodes()))
+
+
+@pytest.mark.parametrize("bad", [[[math.nan] * 8], [[0.0] * 8], [[1.0] * 9], [], ["x"]])
+def test_a_change_whose_vector_is_none_is_no_change(bad: Any) -> None:
+    """Not the content without its vector, either: a write that fails has changed nothing."""
+    answers: list[Any] = []
+    store = MemoryStore(
+        ":memory:", embedder=lambda texts: answers.pop() if answers else HashEmbedder(8)(texts), model="m"
+    )
+    saved = store.save("a", "green tea")
+    calls: tuple[Any, ...] = (
+        lambda: store.update(saved.memory_id, "a", content="milk"),
+        lambda: store.supersede(saved.memory_id, "a", "milk"),
+    )
+    for call in calls:
+        answers.append(bad)
+        with pytest.raises(ConfigError, match="embedder"):
+            call()
+    assert store.list("a", history=True) == [saved]
+    assert store.search("tea", "a", explain=True)[0].components["cosine"] is not None
+
+
+def test_no_measure_deletes_vectors() -> None:
+    """An embedder whose vectors have another length now: told so, and everybody's vectors are as they were."""
+    dims = [8]
+    store = MemoryStore(":memory:", embedder=lambda texts: HashEmbedder(dims[0])(texts), model="m")
+    store.save("a", "green tea")
+    store.save("b", "black tea")
+    dims[0] = 9
+    with pytest.raises(ConfigError, match="8 numbers each"):
+        store.calibrate(["q"], "a")
+    dims[0] = 8
+    assert [hit.components["cosine"] is None for hit in store.search("tea", "*", explain=True)] == [False] * 2
+    dims[0] = 9
+    assert store.embed("*", replace=True) == 2
+    assert [hit.components["cosine"] is None for hit in store.search("tea", "*", explain=True)] == [False] * 2
+
+
+def test_who_comes_second_with_another_model_deletes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    first = MemoryStore(path, embedder=HashEmbedder(8))
+
+    def late(texts: list[str]) -> list[list[float]]:
+        # What others do while this one makes the vectors by which it is introduced.
+        if not first.list("*"):
+            first.save("a", "green tea")
+            first.calibrate(["q"], "a")
+        return HashEmbedder(8)(texts)
+
+    for model in ("other", "hash-8"):
+        with MemoryStore(path, embedder=late, model=model) as second:
+            if model == "other":
+                with pytest.raises(ConfigError, match=r"embedder: .*\"hash-8\", 8 numbers each"):
+                    second.save("b", "black tea")
+                known = first._core.model()
+            else:
+                second.save("b", "black tea")
+    assert first._core.model() == known
+    assert all(hit.components["cosine"] is not None for hit in first.search("tea", "*", explain=True))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_vector_for_each_wording_and_no_more(count: int) -> None:
+    extra = [False]
+    store = MemoryStore(
+        ":memory:",
+        embedder=lambda texts: HashEmbedder(8)(texts)[:1] * count if extra[0] else HashEmbedder(8)(texts),
+        model="m",
+    )
+    store.save("a", "tea")
+    extra[0] = True
+    with pytest.raises(ConfigError, match=r"embedder .* 2 vectors here"):
+        store.search("tea", "a", also=["milk"])
+
+
+def test_many_hits_are_not_compared_with_each_other() -> None:
+    """With some thousands that takes minutes that no Ctrl-C ends; and of so many none is left out for another."""
+    store = MemoryStore(":memory:", embedder=HashEmbedder(8))
+    rows = [{**store._maker.row(b"a\0", **ROW), "content": f"tea {at % 7}"} for at in range(1_200)]
+    store._core.insert(rows, None)
+    assert store.embed("a", batch=1_200) == 1_200
+    for limit in (1_100, 10_000):
+        diverse, plain = (store.search("tea 3", "a", limit=limit, mmr=mmr) for mmr in (0.1, 1.0))
+        assert diverse == plain
+        assert len(plain) == min(limit, 1_200)
+
+
+ROW: dict[str, Any] = {
+    "content": "x", "kind": "working", "purpose": "", "importance": 0.5, "provenance": "agent",
+    "valid_from": None, "valid_to": None, "ttl": None, "metadata": None,
+}  # fmt: skip

@@ -140,16 +140,20 @@ class Embedding:
         if not 1 <= len(self.name) <= _NAME_MAX:
             raise ConfigError(f"model has 1 to {_NAME_MAX} characters, not {len(self.name):,}")
 
-    def of(self, texts: Iterable[str]) -> tuple[str, object]:
+    def of(self, texts: Iterable[str]) -> tuple[str, Any]:
         """The model's name, and what it made of the texts."""
-        return self.name, self._embedder(list(texts))
+        vectors: Any = self._embedder(list(texts))
+        # Read more than once: a graph looks at them, too.
+        return self.name, list(vectors) if hasattr(type(vectors), "__next__") else vectors
 
     def each(self, texts: Sequence[str]) -> list[tuple[str, object]]:
         """The same for each text by itself, from one call."""
         name, vectors = self.of(texts)
         if len(texts) == 1 or not hasattr(type(vectors), "__iter__"):
             return [(name, vectors)] * len(texts)
-        rows = vectors.tolist() if hasattr(vectors, "tolist") else list(vectors)  # type: ignore[call-overload]
+        rows = vectors.tolist() if hasattr(vectors, "tolist") else list(vectors)
+        if len(rows) != len(texts):
+            raise ConfigError(f"embedder is a function that returns {len(texts)} vectors here, not {len(rows)}")
         return [(name, rows[at : at + 1]) for at in range(len(texts))]
 
     def fits(self, core: _core.Records) -> bool:
@@ -162,11 +166,17 @@ class Embedding:
             )
         return known is not None
 
-    def introduce(self, core: _core.Records, queries: Sequence[str] = (), texts: Sequence[str] = ()) -> None:
-        """Tells the store of the model, with what cosines unrelated texts have: of those given, or some of ours."""
-        queries, texts = queries or _QUESTIONS, texts or _STATEMENTS
-        _, vectors = self.of([*queries, *texts])
-        core.set_model(self.name, (len(queries), len(texts)), vectors)
+    def introduce(self, core: _core.Records, *, replace: bool = False) -> None:
+        """Tells the store of the model, if it does not know it, with what cosines unrelated texts of ours have."""
+        core.introduce(*self._measured(_QUESTIONS, _STATEMENTS), replace)
+
+    def calibrate(self, core: _core.Records, queries: Sequence[str], texts: Sequence[str]) -> None:
+        """Tells the store what cosines unrelated texts have, from those that are given."""
+        core.calibrate(*self._measured(queries, texts))
+
+    def _measured(self, queries: Sequence[str], texts: Sequence[str]) -> tuple[str, tuple[int, int], object]:
+        name, vectors = self.of([*queries, *texts])
+        return name, (len(queries), len(texts)), vectors
 
 
 # Each of one side has nothing to do with any of the other: together 256 pairs of unrelated texts.

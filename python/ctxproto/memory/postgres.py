@@ -29,6 +29,8 @@ __all__ = ["PostgresMemoryStore"]
 Rows: TypeAlias = "list[dict[str, Any]]"
 Run: TypeAlias = "Callable[..., Rows]"
 Words: TypeAlias = "list[str]"
+# Its name, the length of its vectors, and what cosines unrelated texts have.
+Model: TypeAlias = "tuple[str, int, float, float]"
 
 # "ctxm": whose advisory lock it is.
 _LOCK = 0x6374786D
@@ -238,7 +240,9 @@ class _Records:
         with self._transaction() as run:
             return self._find(run, _scope(key, below, now), id)
 
-    def update(self, key: bytes, below: bool, id: str, now: int, **change: Any) -> dict[str, Any]:
+    def update(
+        self, key: bytes, below: bool, id: str, now: int, embedded: tuple[str, object] | None, **change: Any
+    ) -> dict[str, Any]:
         with self._transaction() as run:
             row = self._found(run, key, below, id, now)
             if change["valid_to"] is not None:
@@ -255,9 +259,19 @@ class _Records:
                     "AND m.id = %(id)s", id=id.encode())  # fmt: skip
             row |= given
             self._replace(run, row)
+            if embedded is not None:
+                self._embed(run, [(id, row["content"])], *embedded)
             return row
 
-    def supersede(self, key: bytes, below: bool, id: str, row: dict[str, Any], now: int) -> dict[str, Any]:
+    def supersede(
+        self,
+        key: bytes,
+        below: bool,
+        id: str,
+        row: dict[str, Any],
+        now: int,
+        embedded: tuple[str, object] | None,
+    ) -> dict[str, Any]:
         with self._transaction() as run:
             old = self._found(run, key, below, id, now)
             if old["superseded_by"] is not None:
@@ -266,6 +280,8 @@ class _Records:
             ends = [end for end in (old["valid_to"], new["valid_from"]) if end is not None]
             self._replace(run, old | {"superseded_by": new["id"], "valid_to": min(ends)})
             self._put(run, new)
+            if embedded is not None:
+                self._embed(run, [(new["id"], new["content"])], *embedded)
             return new
 
     def list(
@@ -387,29 +403,45 @@ class _Records:
                 if not whole:
                     raise StoreError("damaged: a record is not as it was written")
 
-    def model(self) -> tuple[str, int, float, float] | None:
+    def model(self) -> Model | None:
         with self._transaction() as run:
             return self._model(run)
 
-    def set_model(self, name: str, sides: tuple[int, int], vectors: object) -> None:
-        # What the cosines of unrelated texts are, the native store says.
-        native = _core.Records(None, 0.0)
-        native.set_model(name, sides, vectors)
-        model = native.model()
-        if model is None:
-            return
+    def introduce(self, name: str, sides: tuple[int, int], vectors: object, replace: bool) -> None:
+        new = _measured(name, sides, vectors)
         with self._transaction() as run:
+            # One at a time: who comes second sees the first one's.
+            run("SELECT pg_advisory_xact_lock(%(lock)s)", lock=_LOCK)
             if not self._vectors_there(run):
-                run("SELECT pg_advisory_xact_lock(%(lock)s)", lock=_LOCK)
                 run(_VECTORS)
             before = self._model(run)
-            if before is not None and before[:2] != model[:2]:
-                run("DELETE FROM ctxproto_vectors")
-            run(
-                "INSERT INTO ctxproto_model VALUES (1, %(name)s, %(dims)s, %(low)s, %(high)s) ON CONFLICT (one) "
-                "DO UPDATE SET (name, dims, low, high) = (EXCLUDED.name, EXCLUDED.dims, EXCLUDED.low, EXCLUDED.high)",
-                name=model[0].encode(), dims=model[1], low=model[2], high=model[3],
-            )  # fmt: skip
+            if before is not None and before[:2] == new[:2]:
+                return
+            if before is not None and not replace:
+                self._agree(before, new)
+            run("DELETE FROM ctxproto_vectors")
+            self._know(run, new)
+
+    def calibrate(self, name: str, sides: tuple[int, int], vectors: object) -> None:
+        new = _measured(name, sides, vectors)
+        with self._transaction() as run:
+            run("SELECT pg_advisory_xact_lock(%(lock)s)", lock=_LOCK)
+            self._agree(self._model(run), new)
+            self._know(run, new)
+
+    def _know(self, run: Run, model: Model) -> None:
+        run(
+            "INSERT INTO ctxproto_model VALUES (1, %(name)s, %(dims)s, %(low)s, %(high)s) ON CONFLICT (one) "
+            "DO UPDATE SET (name, dims, low, high) = (EXCLUDED.name, EXCLUDED.dims, EXCLUDED.low, EXCLUDED.high)",
+            name=model[0].encode(), dims=model[1], low=model[2], high=model[3],
+        )  # fmt: skip
+
+    def _agree(self, known: Model | None, model: Model) -> None:
+        """Raises what the native store raises when the models are not one."""
+        native = _core.Records(None, 0.0)
+        if known is not None:
+            native.take_model(*known)
+        native.embed([("", "")], model[0], [[1.0] * model[1]])
 
     def embed(self, texts: Sequence[tuple[str, str]], model: str, vectors: object) -> int:
         with self._transaction() as run:
@@ -427,14 +459,14 @@ class _Records:
             ]
 
     def _embed(self, run: Run, texts: Sequence[tuple[str, str]], model: str, vectors: object) -> int:
-        known, literals = self._model(run), _literals(vectors)
+        known = self._model(run)
         # The native store says what is wrong with vectors, as it says it of its own.
         native = _core.Records(None, 0.0)
         if known is not None:
             native.take_model(*known)
         native.embed([(str(at), "") for at in range(len(texts))], model, vectors)
         done = 0
-        for (id, content), literal in zip(texts, literals, strict=True):
+        for (id, content), literal in zip(texts, _literals(vectors), strict=True):
             done += len(run(
                 "INSERT INTO ctxproto_vectors SELECT seq, %(vector)s::vector FROM ctxproto_memories "
                 "WHERE id = %(id)s AND content = %(content)s "
@@ -443,7 +475,7 @@ class _Records:
             ))  # fmt: skip
         return done
 
-    def _model(self, run: Run) -> tuple[str, int, float, float] | None:
+    def _model(self, run: Run) -> Model | None:
         for row in run("SELECT name, dims, low, high FROM ctxproto_model"):
             return bytes(row["name"]).decode(), row["dims"], row["low"], row["high"]
         return None
@@ -500,6 +532,13 @@ def _kept(row: Mapping[str, Any]) -> dict[str, Any]:
 def _told(row: Mapping[str, Any]) -> dict[str, Any]:
     texts = {name: None if row[name] is None else bytes(row[name]).decode() for name in _TEXTS}
     return {**{name: row[name] for name in _FIELDS}, **texts, "namespace": bytes(row["namespace"])}
+
+
+def _measured(name: str, sides: tuple[int, int], vectors: object) -> Model:
+    # What the cosines of unrelated texts are, the native store says.
+    native = _core.Records(None, 0.0)
+    native.introduce(name, sides, vectors, False)
+    return cast("Model", native.model())
 
 
 def _words(text: str) -> Words:

@@ -184,9 +184,7 @@ class MemoryStore:
             metadata=metadata,
         )
         vectors = None if change["content"] is None else self._vectors([change["content"]])
-        row = self._core.update(scope.key, scope.below, records.id_of(memory_id), now, **change)
-        self._embed(row, vectors)
-        return record_of(row)
+        return record_of(self._core.update(scope.key, scope.below, records.id_of(memory_id), now, vectors, **change))
 
     def supersede(
         self,
@@ -222,9 +220,8 @@ class MemoryStore:
             metadata=metadata,
         )
         vectors = self._vectors([row["content"]])
-        row = self._core.supersede(scope.key, scope.below, records.id_of(memory_id), row, self._maker.now())
-        self._embed(row, vectors)
-        return record_of(row)
+        now = self._maker.now()
+        return record_of(self._core.supersede(scope.key, scope.below, records.id_of(memory_id), row, now, vectors))
 
     def list(
         self,
@@ -288,12 +285,13 @@ class MemoryStore:
             scale: "cosine": the score is the cosine as it is, and only what has a vector is found. No threshold on it
                 means the same for two models.
             mmr: From 0, not twice the same, to 1, the score alone: which ones are kept of those that fit (maximal
-                marginal relevance, by vectors; among so few as an agent reads, 0.9 costs nothing and 0.5 much).
+                marginal relevance, by vectors; among so few as an agent reads, 0.9 costs nothing and 0.5 much). With a
+                `limit` above 1,000 the score alone.
             recency: What being new counts, beside 1 for the relevance.
             half_life: Seconds after which a memory is half as new.
             importance: What being important counts, beside 1 for the relevance.
-            reranker: A function of the query and of texts, best first, four times as many as are asked for: it gives
-                each text a score from 0 to 1, in the place of ours.
+            reranker: A function of the query and of texts, best first, four times as many as are asked for and at most
+                1,000: it gives each text a score from 0 to 1, in the place of ours.
             explain: Whether hits have `components`.
         """
         scope, now = Scope.of(namespace), self._maker.now()
@@ -331,16 +329,16 @@ class MemoryStore:
 
         Args:
             namespace: Whose memories.
-            replace: Deletes all vectors of the store first when they are of another model, whosever they are.
+            replace: Deletes all vectors of the store first when they are of another model, or have another length,
+                whosever they are.
             batch: How many texts the embedder is given at once.
         """
         scope, most = Scope.of(namespace), arguments.number("batch", batch, 1)
         if type(replace) is not bool:
             raise ConfigTypeError(f"replace is a bool, not {shown(replace)}")
         embedding, core, done = self._needed_embedding(), self._core, 0
-        known = core.model()
-        if known is None or (replace and known[0] != embedding.name):
-            embedding.introduce(core)
+        if replace or core.model() is None:
+            embedding.introduce(core, replace=replace)
         embedding.fits(core)
         while texts := core.without_vector(scope.key, scope.below, self._maker.now(), most):
             done += core.embed(texts, *embedding.of(content for _, content in texts))
@@ -380,8 +378,9 @@ class MemoryStore:
         if not asked or not texts:
             raise ConfigError("queries and namespace have at least one text each")
         embedding, core = self._needed_embedding(), self._core
-        embedding.fits(core)
-        embedding.introduce(core, asked, texts)
+        if not embedding.fits(core):
+            embedding.introduce(core)
+        embedding.calibrate(core, asked, texts)
         known = core.model()
         return (0.0, 0.0) if known is None else known[2:]
 
@@ -444,6 +443,8 @@ class MemoryStore:
     def import_lines(self, lines: Iterable[str], namespace: AnyScope) -> int:
         """Writes the memories that `export` gave: all of them, or none. How many there were.
 
+        They come without vectors: `embed` makes them.
+
         Args:
             lines: Lines of JSON.
             namespace: Where they may belong; a line of another namespace is refused.
@@ -481,10 +482,6 @@ class MemoryStore:
         if not self._embedding.fits(self._core):
             self._embedding.introduce(self._core)
         return self._embedding.of(texts)
-
-    def _embed(self, row: Mapping[str, Any], vectors: tuple[str, object] | None) -> None:
-        if vectors is not None:
-            self._core.embed([(row["id"], row["content"])], *vectors)
 
     def _sweep_now_and_then(self) -> None:
         self._writes += 1

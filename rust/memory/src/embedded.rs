@@ -75,6 +75,11 @@ impl Embedded {
         self.sparse
     }
 
+    /// Whether the vectors have so many numbers, if there are any.
+    pub(crate) fn is_of(&self, dims: usize) -> bool {
+        self.count == 0 || self.dims == dims
+    }
+
     /// How many have one.
     pub(crate) fn count(&self) -> usize {
         self.count

@@ -19,6 +19,9 @@ use crate::{Error, Filter, Hit, Query, Record, Scope, Store, Vectors};
 const EACH: usize = 4;
 const LEAST: usize = 50;
 
+/// Of more nobody reads each: every one is compared with all that were chosen before it, some 60 ms for these.
+const DIVERSE: usize = 1_000;
+
 /// A candidate, with all that a hit tells but the memory itself.
 struct Found {
     place: Place,
@@ -53,7 +56,7 @@ impl Store {
             let seq = |one: &Found| views[one.place.leaf].seq(one.place.slot);
             b.score.total_cmp(&a.score).then(seq(b).cmp(&seq(a)))
         });
-        if query.lambda < 1.0 {
+        if query.lambda < 1.0 && most < found.len() && most <= DIVERSE {
             let one = |one: &Found| Candidate {
                 score: one.score,
                 vector: views[one.place.leaf].embedded().vector(one.place.slot),
@@ -107,6 +110,7 @@ impl Store {
         let locked: Vec<_> =
             leaves.iter().map(|leaf| leaf.read().unwrap_or_else(PoisonError::into_inner)).collect();
         let views: Vec<View<'_>> = locked.iter().map(|leaf| View::new(leaf, filter)).collect();
+        unchanged(&views, &model)?;
         let found = closest(&views, &unit(vector.numbers)?, near, filter.limit.unwrap_or(usize::MAX));
         Ok(found.into_iter().map(|(place, cosine)| (views[place.leaf].seq(place.slot), cosine)).collect())
     }
@@ -133,6 +137,7 @@ fn candidates(
         return Ok(scores.top(views, most).into_iter().map(one).collect());
     };
     agree(Some(model), vector)?;
+    unchanged(views, model)?;
     let vector = unit(vector.numbers)?;
     let most = pool(most);
     let close = closest(views, &vector, query.near, most);
@@ -176,6 +181,12 @@ fn candidates(
     Ok(all)
 }
 
+/// The leaves were free for a moment since the model was read: another search may have seen it replaced. Then all begins
+/// anew, as for any write that comes in between.
+fn unchanged(views: &[View<'_>], model: &Model) -> Result<(), Error> {
+    if views.iter().all(|view| view.embedded().is_of(model.dims)) { Ok(()) } else { Err(Error::Busy) }
+}
+
 fn found(
     place: Place,
     bm25: f32,
@@ -207,4 +218,43 @@ fn sees(scope: &Scope, filter: &Filter, record: &Record) -> bool {
         && there
         && filter.at.is_none_or(ongoing)
         && filter.kind.as_ref().is_none_or(|kind| *kind == record.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::leaf::Leaf;
+
+    /// The model was replaced after it was read, and another search has brought the leaf up to date since.
+    #[test]
+    fn no_vector_is_compared_with_one_of_another_length() {
+        let mut leaf = Leaf::default();
+        let record = Record {
+            id: "one".into(),
+            namespace: b"u\0".to_vec(),
+            content: "tea".into(),
+            kind: "decision".into(),
+            purpose: String::new(),
+            importance: 0.5,
+            provenance: "agent".into(),
+            created: 0,
+            valid_from: 0,
+            valid_to: None,
+            supersedes: None,
+            superseded_by: None,
+            expires: None,
+            metadata: "{}".into(),
+        };
+        leaf.put(1, &record, Some(&[0.5; 4]));
+        let (model, numbers) = (Model { name: "m".into(), dims: 2, low: 0.0, high: 0.5 }, [1.0; 2]);
+        let vector = Some(Vectors { model: "m", dims: 2, numbers: &numbers });
+        let find = |leaf: &Leaf| {
+            let views = [View::new(leaf, &Filter::default())];
+            candidates(&views, &Query { vector, ..Query::words("tea") }, Some(&model), 5).map(|all| all.len())
+        };
+        assert_eq!(find(&leaf), Err(Error::Busy));
+        // None is left of the others: words are.
+        leaf.put(1, &record, None);
+        assert_eq!(find(&leaf), Ok(1));
+    }
 }

@@ -10,7 +10,8 @@ use crate::file;
 use crate::link::{Held, Link};
 use crate::record::COLUMNS;
 use crate::schema::MIGRATIONS;
-use crate::{Change, Error, Moment, Record, Scope};
+use crate::vectors::put_of;
+use crate::{Change, Error, Moment, Record, Scope, Vectors};
 
 const VERSION: i64 = MIGRATIONS.len().cast_signed() as i64;
 
@@ -93,8 +94,15 @@ impl Store {
         find(&*self.reading()?, scope, id, now)
     }
 
-    /// Changes a memory and returns it as it is then.
-    pub fn update(&self, scope: &Scope, id: &str, change: Change, now: Moment) -> Result<Record, Error> {
+    /// Changes a memory and returns it as it is then; its content with its vector, or not at all.
+    pub fn update(
+        &self,
+        scope: &Scope,
+        id: &str,
+        change: Change,
+        vector: Option<&Vectors<'_>>,
+        now: Moment,
+    ) -> Result<Record, Error> {
         self.write(|tx| {
             let mut record = find(tx, scope, id, now)?.ok_or(Error::Missing)?;
             if let Some(end) = change.valid_to {
@@ -108,12 +116,20 @@ impl Store {
             }
             record.apply(change);
             replace(tx, &record)?;
+            embed(tx, &record, vector)?;
             Ok(record)
         })
     }
 
     /// Puts a memory in the place of another, which stays as something that was true until the new one is.
-    pub fn supersede(&self, scope: &Scope, id: &str, mut new: Record, now: Moment) -> Result<Record, Error> {
+    pub fn supersede(
+        &self,
+        scope: &Scope,
+        id: &str,
+        mut new: Record,
+        vector: Option<&Vectors<'_>>,
+        now: Moment,
+    ) -> Result<Record, Error> {
         self.write(|tx| {
             let mut old = find(tx, scope, id, now)?.ok_or(Error::Missing)?;
             if old.superseded_by.is_some() {
@@ -125,6 +141,7 @@ impl Store {
             new.supersedes = Some(old.id.clone());
             replace(tx, &old)?;
             put(tx, &new)?;
+            embed(tx, &new, vector)?;
             Ok(new)
         })
     }
@@ -307,6 +324,13 @@ pub(crate) fn put(tx: &Transaction<'_>, record: &Record) -> Result<(), Error> {
     let sql =
         format!("INSERT INTO memories ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     execute(tx, &sql, record)
+}
+
+fn embed(tx: &Transaction<'_>, record: &Record, vector: Option<&Vectors<'_>>) -> Result<(), Error> {
+    if let Some(vector) = vector {
+        put_of(tx, &record.id, &record.content, vector, vector.numbers)?;
+    }
+    Ok(())
 }
 
 fn replace(tx: &Transaction<'_>, record: &Record) -> Result<(), Error> {

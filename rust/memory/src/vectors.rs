@@ -42,18 +42,25 @@ impl Store {
         model(&*self.reading()?)
     }
 
-    /// Says what makes the vectors from now on. Those of another model are deleted.
-    pub fn set_model(&self, new: &Model) -> Result<(), Error> {
-        self.write(|tx| {
-            if !model(tx)?.is_some_and(|old| old.name == new.name && old.dims == new.dims) {
+    /// Says what makes the vectors from now on. Those of another model are deleted to `replace` them, and what is known of
+    /// the same model stays.
+    pub fn introduce(&self, new: &Model, replace: bool) -> Result<(), Error> {
+        self.write(|tx| match model(tx)? {
+            Some(old) if old.name == new.name && old.dims == new.dims => Ok(()),
+            // Another process was first.
+            Some(old) if !replace => Err(Error::Model(old.name, old.dims)),
+            _ => {
                 tx.execute("DELETE FROM vectors", [])?;
+                know(tx, new)
             }
-            let dims = i64::try_from(new.dims).unwrap_or(i64::MAX);
-            tx.execute(
-                "INSERT OR REPLACE INTO model VALUES (1, ?, ?, ?, ?)",
-                params![new.name, dims, new.low, new.high],
-            )?;
-            Ok(())
+        })
+    }
+
+    /// Says what the cosines of unrelated texts are by the model whose vectors are here.
+    pub fn calibrate(&self, new: &Model) -> Result<(), Error> {
+        self.write(|tx| match model(tx)? {
+            Some(old) if old.name == new.name && old.dims == new.dims => know(tx, new),
+            old => Err(old.map_or(Error::Model(String::new(), 0), |old| Error::Model(old.name, old.dims))),
         })
     }
 
@@ -70,14 +77,12 @@ impl Store {
     /// Gives memories their vectors; those that are gone meanwhile, or have another content, are left out.
     pub fn embed(&self, texts: &[(String, String)], vectors: &Vectors<'_>) -> Result<usize, Error> {
         self.write(|tx| {
+            // Of what is left out, too.
+            agree(model(tx)?.as_ref(), vectors)?;
+            vectors.each().try_for_each(|vector| unit(vector).map(drop))?;
             let mut done = 0;
             for ((id, content), vector) in texts.iter().zip(vectors.each()) {
-                let sql = "SELECT seq FROM memories WHERE id = ?1 AND content = ?2";
-                let seq = tx.prepare_cached(sql)?.query_row([id, content], |row| row.get(0)).optional()?;
-                if let Some(seq) = seq {
-                    put(tx, seq, vectors, vector)?;
-                    done += 1;
-                }
+                done += usize::from(put_of(tx, id, content, vectors, vector)?);
             }
             Ok(done)
         })
@@ -192,6 +197,26 @@ pub(crate) fn agree(model: Option<&Model>, vectors: &Vectors<'_>) -> Result<(), 
         Some(model) => Err(Error::Model(model.name.clone(), model.dims)),
         None => Err(Error::Model(String::new(), 0)),
     }
+}
+
+fn know(tx: &Transaction<'_>, new: &Model) -> Result<(), Error> {
+    let dims = i64::try_from(new.dims).unwrap_or(i64::MAX);
+    let sql = "INSERT OR REPLACE INTO model VALUES (1, ?, ?, ?, ?)";
+    tx.execute(sql, params![new.name, dims, new.low, new.high])?;
+    Ok(())
+}
+
+/// Writes the vector of the memory of an id, if it has this content.
+pub(crate) fn put_of(
+    tx: &Transaction<'_>,
+    id: &str,
+    content: &str,
+    of: &Vectors<'_>,
+    vector: &[f32],
+) -> Result<bool, Error> {
+    let sql = "SELECT seq FROM memories WHERE id = ?1 AND content = ?2";
+    let seq = tx.prepare_cached(sql)?.query_row([id, content], |row| row.get(0)).optional()?;
+    seq.map(|seq| put(tx, seq, of, vector)).transpose().map(|done| done.is_some())
 }
 
 /// Writes the vector of a memory, at length 1.

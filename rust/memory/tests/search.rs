@@ -158,15 +158,15 @@ fn run(steps: &[(usize, Step)], opened: &Opened) {
             }
             Step::Edit { which, text } => {
                 let change = Change { content: Some(TEXTS[*text].into()), ..Change::default() };
-                let _ = store.update(&all, &id(which), change, 0);
+                let _ = store.update(&all, &id(which), change, None, 0);
             }
             Step::End { which, at } => {
                 let change = Change { valid_to: Some(Some(*at)), ..Change::default() };
-                let _ = store.update(&all, &id(which), change, 0);
+                let _ = store.update(&all, &id(which), change, None, 0);
             }
             Step::Supersede { which, text } => {
                 let new = record(format!("{at}"), "", TEXTS[*text]);
-                if store.supersede(&all, &id(which), new, 0).is_ok() {
+                if store.supersede(&all, &id(which), new, None, 0).is_ok() {
                     ids.push(format!("{at}"));
                 }
             }
@@ -284,7 +284,7 @@ fn near(numbers: &[f32]) -> Query<'_> {
 
 fn embedded() -> Store {
     let store = Store::open(None).expect("a store");
-    store.set_model(&Model { name: "m".into(), dims: DIMS, low: 0.0, high: 0.5 }).expect("a model");
+    store.introduce(&Model { name: "m".into(), dims: DIMS, low: 0.0, high: 0.5 }, true).expect("a model");
     store
 }
 
@@ -385,7 +385,7 @@ fn vectors_are_of_the_text_that_is_there() {
     assert_eq!(store.embed(&texts, &of(&numbers)), Ok(1));
     assert_eq!(find("nothing", 2), [("plain".to_owned(), true)]);
     let change = Change { content: Some("black tea".into()), ..Change::default() };
-    store.update(&a, "plain", change, 0).expect("a write");
+    store.update(&a, "plain", change, None, 0).expect("a write");
     assert_eq!(find("nothing", 2), []);
     assert_eq!(find("tea", 1)[0], ("plain".to_owned(), false));
 }
@@ -412,7 +412,7 @@ fn another_model_is_refused_until_it_takes_over() {
     store.insert_embedded(&new, &of(&vector(1))).expect("a write");
     assert_eq!(store.search(&a, &near(&vector(1)), &Filter::default()).expect("hits").len(), 1);
     let model = Model { name: "wide".into(), dims: DIMS + 1, low: 0.0, high: 0.5 };
-    store.set_model(&model).expect("a model");
+    store.introduce(&model, true).expect("a model");
     assert_eq!(store.model(), Ok(Some(model)));
     let query = Query { vector: Some(Vectors { model: "wide", ..others[1] }), ..Query::words("tea") };
     assert_eq!(store.search(&a, &query, &Filter::default()).expect("hits")[0].cosine, None);
@@ -421,4 +421,41 @@ fn another_model_is_refused_until_it_takes_over() {
         store.search(&a, &query, &Filter::default()).expect("hits")[0].cosine.map(f64::round),
         Some(1.0)
     );
+}
+
+/// Who comes second with another model deletes nothing; what is known of the same one stays.
+#[test]
+fn a_model_is_replaced_only_on_purpose() {
+    let (store, a) = (embedded(), scope("a"));
+    store.insert_embedded(&[record("one".into(), "a", "tea")], &of(&vector(1))).expect("a write");
+    let known = store.model().expect("a model").expect("a model");
+    for other in [Model { name: "n".into(), ..known.clone() }, Model { dims: DIMS + 1, ..known.clone() }] {
+        assert_eq!(store.introduce(&other, false), Err(Error::Model("m".into(), DIMS)));
+        assert_eq!(store.calibrate(&other), Err(Error::Model("m".into(), DIMS)));
+    }
+    let measured = Model { low: 0.25, ..known.clone() };
+    store.calibrate(&measured).expect("a measure");
+    for replace in [false, true] {
+        store.introduce(&known, replace).expect("the same");
+        assert_eq!(store.model(), Ok(Some(measured.clone())));
+    }
+    assert!(store.search(&a, &near(&vector(1)), &Filter::default()).expect("hits")[0].cosine.is_some());
+}
+
+/// A content and its vector are written together, or neither is.
+#[test]
+fn a_change_with_a_vector_that_is_none_is_no_change() {
+    let (store, a) = (embedded(), scope("a"));
+    store.insert_embedded(&[record("one".into(), "a", "tea")], &of(&vector(1))).expect("a write");
+    let before = store.list(&a, &Filter::default());
+    let change = || Change { content: Some("milk".into()), ..Change::default() };
+    for bad in [vec![0.0; DIMS], vec![f32::NAN; DIMS]] {
+        assert_eq!(store.update(&a, "one", change(), Some(&of(&bad)), 0).map(drop), Err(Error::Vector));
+        let new = record("two".into(), "", "milk");
+        assert_eq!(store.supersede(&a, "one", new, Some(&of(&bad)), 0).map(drop), Err(Error::Vector));
+    }
+    assert_eq!(store.list(&a, &Filter::default()), before);
+    store.update(&a, "one", change(), Some(&of(&vector(2))), 0).expect("a write");
+    let hits = store.search(&a, &near(&vector(2)), &Filter::default()).expect("hits");
+    assert_eq!(hits[0].cosine.map(|cosine| (cosine * 1e5).round()), Some(1e5));
 }

@@ -99,7 +99,7 @@ proptest! {
             let mine = expected.contains(id);
             prop_assert_eq!(store.get(&scope, id, 20).expect("read").is_some(), mine);
             let change = Change { purpose: Some("p".into()), ..Change::default() };
-            prop_assert_eq!(store.update(&scope, id, change, 20).is_ok(), mine);
+            prop_assert_eq!(store.update(&scope, id, change, None, 20).is_ok(), mine);
         }
         prop_assert_eq!(store.forget(&scope).expect("forgotten"), expected.len());
         let rest: Vec<String> = model.keys().filter(|id| !expected.contains(id)).cloned().collect();
@@ -206,11 +206,12 @@ fn a_failed_write_changes_nothing() {
         &scope(&["u"], false),
         "one",
         Record { valid_from: 30, ..record("new", &["x"], "second") },
+        None,
         20,
     );
     assert_eq!(new.expect("written").namespace, key(&["u"]));
     assert_eq!(
-        store.supersede(&scope(&["u"], false), "one", record("newer", &["u"], "third"), 20),
+        store.supersede(&scope(&["u"], false), "one", record("newer", &["u"], "third"), None, 20),
         Err(Error::Superseded)
     );
     let at = |at| {
@@ -326,12 +327,14 @@ fn a_change_leaves_no_memory_that_is_never_true() {
     let store = Store::open(None).expect("a store");
     store.insert(&[record("one", &["u"], "first")]).expect("written");
     let until = |end| Change { valid_to: Some(Some(end)), ..Change::default() };
-    assert_eq!(store.update(&all(), "one", until(10), 20), Err(Error::Never));
-    assert!(store.update(&all(), "one", until(11), 20).is_ok());
-    store.supersede(&all(), "one", record("two", &["u"], "second"), 20).expect("written");
-    assert_eq!(store.update(&all(), "one", until(100), 20), Err(Error::Superseded));
+    assert_eq!(store.update(&all(), "one", until(10), None, 20), Err(Error::Never));
+    assert!(store.update(&all(), "one", until(11), None, 20).is_ok());
+    store.supersede(&all(), "one", record("two", &["u"], "second"), None, 20).expect("written");
+    assert_eq!(store.update(&all(), "one", until(100), None, 20), Err(Error::Superseded));
     // What has another end is nobody's business here.
-    assert!(store.update(&all(), "one", Change { importance: Some(1.0), ..Change::default() }, 20).is_ok());
+    assert!(
+        store.update(&all(), "one", Change { importance: Some(1.0), ..Change::default() }, None, 20).is_ok()
+    );
 }
 
 /// By threads of one process, while others come and go: no opening or closing takes the locks of another.

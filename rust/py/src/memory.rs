@@ -134,23 +134,32 @@ impl Records {
     /// The model as another store knows it.
     fn take_model(&self, py: Python<'_>, name: String, dims: usize, low: f64, high: f64) -> PyResult<()> {
         let model = Model { name, dims, low, high };
-        self.call(py, |store| store.set_model(&model))
+        self.call(py, |store| store.introduce(&model, false))
     }
 
     /// The model whose vectors these are: of texts that have nothing to do with each other, so many on each side.
-    fn set_model(
+    fn introduce(
+        &self,
+        py: Python<'_>,
+        name: String,
+        sides: (usize, usize),
+        vectors: &Bound<'_, PyAny>,
+        replace: bool,
+    ) -> PyResult<()> {
+        let model = measured(py, name, sides, vectors)?;
+        self.call(py, |store| store.introduce(&model, replace))
+    }
+
+    /// The same for the model that is known.
+    fn calibrate(
         &self,
         py: Python<'_>,
         name: String,
         sides: (usize, usize),
         vectors: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let Rows { numbers, dims, .. } = Rows::read("embedder", vectors, sides.0.saturating_add(sides.1))?;
-        let (one, other) = numbers.split_at(sides.0 * dims);
-        let found = enter::detached(py, || background(one, other, dims))?;
-        let (low, high) = found.map_err(|error| told(&error))?;
-        let model = Model { name, dims, low, high };
-        self.call(py, |store| store.set_model(&model))
+        let model = measured(py, name, sides, vectors)?;
+        self.call(py, |store| store.calibrate(&model))
     }
 
     fn get(&self, py: Python<'_>, key: Vec<u8>, below: bool, id: &str, now: Moment) -> PyResult<Option<Row>> {
@@ -158,8 +167,9 @@ impl Records {
         Ok(self.call(py, |store| store.get(&scope, id, now))?.map(Row::from))
     }
 
-    #[pyo3(signature = (key, below, id, now, *, content, kind, purpose, importance, valid_to, expires, metadata))]
+    #[pyo3(signature = (key, below, id, now, embedded, *, content, kind, purpose, importance, valid_to, expires, metadata))]
     #[expect(clippy::too_many_arguments, reason = "the fields of a change")]
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
     fn update(
         &self,
         py: Python<'_>,
@@ -167,6 +177,7 @@ impl Records {
         below: bool,
         id: &str,
         now: Moment,
+        embedded: Option<(String, Bound<'_, PyAny>)>,
         content: Option<String>,
         kind: Option<String>,
         purpose: Option<String>,
@@ -178,9 +189,13 @@ impl Records {
         let scope = Scope { key, below };
         let (valid_to, expires) = (valid_to.map(|new| new.0), expires.map(|new| new.0));
         let change = Change { content, kind, purpose, importance, valid_to, expires, metadata };
-        Ok(self.call(py, |store| store.update(&scope, id, change.clone(), now))?.into())
+        let rows = one_vector(embedded.as_ref())?;
+        let vector = as_vectors(rows.as_ref(), embedded.as_ref());
+        Ok(self.call(py, |store| store.update(&scope, id, change.clone(), vector.as_ref(), now))?.into())
     }
 
+    #[expect(clippy::too_many_arguments, reason = "a scope, a memory, a vector and a time")]
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
     fn supersede(
         &self,
         py: Python<'_>,
@@ -189,9 +204,12 @@ impl Records {
         id: &str,
         row: Row,
         now: Moment,
+        embedded: Option<(String, Bound<'_, PyAny>)>,
     ) -> PyResult<Row> {
         let (scope, new) = (Scope { key, below }, Record::from(row));
-        Ok(self.call(py, |store| store.supersede(&scope, id, new.clone(), now))?.into())
+        let rows = one_vector(embedded.as_ref())?;
+        let vector = as_vectors(rows.as_ref(), embedded.as_ref());
+        Ok(self.call(py, |store| store.supersede(&scope, id, new.clone(), vector.as_ref(), now))?.into())
     }
 
     #[expect(clippy::too_many_arguments, reason = "the fields of a filter")]
@@ -231,15 +249,8 @@ impl Records {
         importance: f64,
     ) -> PyResult<Vec<(Row, Parts)>> {
         let (scope, filter) = (Scope { key, below }, Filter { now, at, kind, limit });
-        let rows = match &embedded {
-            Some((_, vectors)) => Some(Rows::read("embedder", vectors, 1)?),
-            None => None,
-        };
-        let vector = rows.as_ref().zip(embedded.as_ref()).map(|(rows, (model, _))| Vectors {
-            model,
-            dims: rows.dims,
-            numbers: &rows.numbers,
-        });
+        let rows = one_vector(embedded.as_ref())?;
+        let vector = as_vectors(rows.as_ref(), embedded.as_ref());
         let query =
             Query { text: query, vector, near: &near, raw, lambda: mmr, recency, half_life, importance };
         let hits = self.call(py, |store| store.search(&scope, &query, &filter))?;
@@ -338,6 +349,31 @@ impl Records {
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         self.call(py, Store::check)
     }
+}
+
+fn measured(
+    py: Python<'_>,
+    name: String,
+    sides: (usize, usize),
+    vectors: &Bound<'_, PyAny>,
+) -> PyResult<Model> {
+    let Rows { numbers, dims, .. } = Rows::read("embedder", vectors, sides.0.saturating_add(sides.1))?;
+    let (one, other) = numbers.split_at(sides.0 * dims);
+    let (low, high) = enter::detached(py, || background(one, other, dims))?.map_err(|error| told(&error))?;
+    Ok(Model { name, dims, low, high })
+}
+
+/// What was made of one text.
+fn one_vector(embedded: Option<&(String, Bound<'_, PyAny>)>) -> PyResult<Option<Rows>> {
+    embedded.map(|(_, vectors)| Rows::read("embedder", vectors, 1)).transpose()
+}
+
+fn as_vectors<'v>(
+    rows: Option<&'v Rows>,
+    embedded: Option<&'v (String, Bound<'_, PyAny>)>,
+) -> Option<Vectors<'v>> {
+    let (rows, (model, _)) = rows.zip(embedded)?;
+    Some(Vectors { model, dims: rows.dims, numbers: &rows.numbers })
 }
 
 /// (counter, whether these are all, numbers, their vectors as bytes, numbers that are gone)
