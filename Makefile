@@ -1,4 +1,4 @@
-# Everything a checkout needs: `make demo` and `make test` start from Python, Rust and a C++ compiler alone.
+# Everything a checkout needs: `make demo` and `make test` start from Python, Rust and a C compiler alone.
 
 PYTHON ?= python3
 VENV := .venv

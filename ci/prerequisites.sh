@@ -33,8 +33,5 @@ fi
 if ! command -v cc >/dev/null 2>&1 && ! command -v gcc >/dev/null 2>&1 && ! command -v clang >/dev/null 2>&1; then
     complain "no C compiler found (cc, gcc or clang): install one (build-essential on Debian)"
 fi
-if ! command -v c++ >/dev/null 2>&1 && ! command -v g++ >/dev/null 2>&1 && ! command -v clang++ >/dev/null 2>&1; then
-    complain "no C++ compiler found (c++, g++ or clang++): install one (build-essential on Debian)"
-fi
 
 exit $missing
