@@ -231,3 +231,15 @@ def test_classes_that_only_come_as_results() -> None:
     for made in (_core.Redaction, _core.Stream, _core.Rule):
         with pytest.raises(TypeError, match=r"(?i)no constructor|cannot create"):
             made()
+
+
+def test_names_are_loaded_when_they_are_asked_for() -> None:
+    code = """
+import sys, ctxproto
+assert "ctxproto.protocol" not in sys.modules and "ctxproto.memory.store" not in sys.modules
+assert set(ctxproto.__all__) <= set(dir(ctxproto))
+from ctxproto import *
+assert ContextProtocol is ctxproto.ContextProtocol and MemoryStore is ctxproto.MemoryStore
+assert not hasattr(ctxproto, "nothing_of_the_kind")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
