@@ -500,6 +500,17 @@ def test_tools_have_rules_of_their_own() -> None:
         ToolRule(strategy="field_whitelist")
 
 
+def test_a_policy_counts_and_cuts_by_a_function() -> None:
+    def words(text: str) -> int:
+        return len(text.split()) + len(text) // 7
+
+    policy = ContextPolicy(max_tool_tokens=60, tokenizer=Tokenizer.from_callable(words))
+    log = "\n".join(f"line {at}" for at in range(500))
+    result = ContextProtocol(policy=policy).handle_tool_result(ToolCallRequest("c", "look"), log)
+    content = str(result.to_context_chunk()["content"])
+    assert 30 < words(content) <= 60 < TOKENIZER.count(log)
+
+
 def test_tools_of_a_policy_may_be_a_generator() -> None:
     tool = {"type": "function", "function": {"name": "look", "description": "looks " * 20}}
     policy = ContextPolicy(tools=(one for one in [tool]))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from ctxproto.errors import ConfigError, ConfigTypeError, nearest, shown
 
-__all__ = ["is_utf8", "number", "one_of", "several", "strings", "text", "utf8"]
+__all__ = ["is_utf8", "number", "one_of", "path", "several", "strings", "text", "utf8"]
 
 
 def one_of(argument: str, value: object, allowed: Iterable[str], other: str = "") -> str:
@@ -44,6 +45,21 @@ def strings(argument: str, values: object) -> list[str]:
 def is_utf8(text: str) -> bool:
     """Whether a str has no lone surrogates."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def path(argument: str, value: object) -> str:
+    """A path, as a str or with one inside."""
+    found: object = value
+    if not issubclass(type(value), str):
+        found = None
+        with suppress(Exception):  # a stranger's object may fail in any way
+            found = os.fspath(value)  # type: ignore[call-overload]
+    if not issubclass(type(found), str):
+        raise ConfigTypeError(f"{argument} is a path, not {shown(value)}")
+    one = utf8(argument, found)
+    if not one or "\0" in one:
+        raise ConfigError(f"{argument} is a path: not empty, and without null characters")
+    return one
 
 
 def several(argument: str, values: object, what: str) -> list[object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -18,6 +17,7 @@ from ctxproto.tools import values
 from ctxproto.tools.redact import default_redactor
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
 __all__ = ["ContextDebugKit", "Leak"]
@@ -145,7 +145,7 @@ class ContextDebugKit:
         """
         messages = arguments.several("context", context, "messages")
         number = arguments.number("step", step, 0)
-        directory = _directory(output_dir)
+        directory = Path(arguments.path("output_dir", output_dir))
         timestamp = datetime.now().strftime("%Y%m%d_%H%M%S_%f")
         redacted = default_redactor().redact_json([values.plain(message) for message in messages]).value
         snapshot: dict[str, Any] = {
@@ -287,16 +287,6 @@ def _texts(
 def _named(name: str, compiled: Sequence[_Compiled]) -> str:
     """A name that may be told: one that looks like a secret is none."""
     return "*" if any(expression.search(name) for expression, _, _ in compiled) else name
-
-
-def _directory(given: object) -> Path:
-    path = os.fspath(given) if hasattr(type(given), "__fspath__") else given  # type: ignore[call-overload]
-    if not issubclass(type(path), str):
-        raise ConfigTypeError(f"output_dir is a path, not {shown(given)}")
-    text = arguments.utf8("output_dir", path)
-    if not text or "\0" in text:
-        raise ConfigError("output_dir is no path: it is empty or has a null character in it")
-    return Path(text)
 
 
 def _written(path: Path, text: str) -> str:

@@ -74,7 +74,7 @@ class AuditLog:
         chain: bool = False,
         key: str | bytes | None = None,
     ) -> None:
-        self._path = _path(path)
+        self._path = Path(arguments.path("path", path))
         self._max = arguments.number("max_bytes", max_bytes, 1)
         self._keep = arguments.number("keep", keep, 0)
         if not isinstance(chain, bool):
@@ -289,7 +289,7 @@ def verify_audit_log(
         ConfigError: An argument is not as it must be.
         StoreError: There is no log, or a file cannot be read.
     """
-    checked = _path(path)
+    checked = Path(arguments.path("path", path))
     secret = None if key is None else check_key("key", key)
     expected = None if head is None else arguments.text("head", head)
     older = sorted(
@@ -389,16 +389,6 @@ def _lines(path: Path) -> Iterator[bytes]:
         reason = error.strerror or "it cannot be read"
     if reason:
         raise StoreError(f"the audit log: {reason}")
-
-
-def _path(given: object) -> Path:
-    path = os.fspath(given) if hasattr(type(given), "__fspath__") else given  # type: ignore[call-overload]
-    if not issubclass(type(path), str):
-        raise ConfigTypeError(f"path is that of a file, not {shown(given)}")
-    text = arguments.utf8("path", path)
-    if not text or "\0" in text:
-        raise ConfigError("path is that of a file: this is empty or has a null character in it")
-    return Path(text)
 
 
 def _literal(name: str) -> str:

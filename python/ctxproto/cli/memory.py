@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ctxproto.cli import FAILED, FOUND, inputs, options, output, run, usage
+from ctxproto.memory.records import KINDS
 from ctxproto.tools.redact import shown_path
 
 if TYPE_CHECKING:
@@ -19,15 +20,13 @@ if TYPE_CHECKING:
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
-_KINDS = ("working", "long_term", "decision", "entity")
-
 
 def _store(function: _Function) -> _Function:
     named = click.option("--store", metavar="FILE", help="The store.  [default: memory in the settings file]")
     return named(function)
 
 
-_kind = click.option("--kind", type=usage.OneOf(_KINDS), help="Of this kind alone.")
+_kind = click.option("--kind", type=usage.OneOf(KINDS), help="Of this kind alone.")
 _as_json = click.option("--json", "as_json", is_flag=True, help="As JSON lines.")
 _scope = click.argument("scope")
 
@@ -52,7 +51,7 @@ def command() -> None:
 @click.argument("namespace")
 @click.argument("text", required=False)
 @_store
-@click.option("--kind", type=usage.OneOf(_KINDS), default="long_term", show_default=True, help="What it is.")
+@click.option("--kind", type=usage.OneOf(KINDS), default="long_term", show_default=True, help="What it is.")
 @click.option("--purpose", default="", metavar="TAG", help="What it is for.")
 @click.option("--ttl", type=usage.WholeNumber(1, 999_999_999), help="Seconds after which it is gone by itself.")
 @click.option("--ungated", is_flag=True, help="Write it whatever the gate says of it; it is redacted all the same.")

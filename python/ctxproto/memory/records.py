@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CONTENT_MAX", "KINDS", "Kind", "Maker", "MemoryHit", "MemoryRecord", "StoreStats", "record_of"]
 
 Kind: TypeAlias = Literal["working", "long_term", "decision", "entity"]
-KINDS: tuple[str, ...] = ("working", "long_term", "decision", "entity")
+KINDS: tuple[str, ...] = Kind.__args__  # type: ignore[attr-defined]
 
 CONTENT_MAX = 1_000_000
 """Characters of a content, and of its metadata as JSON: a memory, not an archive."""

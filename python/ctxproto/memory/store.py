@@ -519,18 +519,8 @@ def _hit(row: _core._Row, parts: _core._Parts, *, explain: bool) -> MemoryHit:
 
 def _path(value: object) -> str | None:
     """The absolute path; None for the store in memory."""
-    found: object = value
-    if not issubclass(type(value), str):
-        try:
-            found = os.fspath(value)  # type: ignore[call-overload]
-        except Exception:  # noqa: BLE001 - raised below
-            found = None
-    if not issubclass(type(found), str):
-        raise ConfigTypeError(f"path is a path, or ':memory:', not {shown(value)}")
-    text = str.__str__(found)
+    text = arguments.path("path", value)
     if text == ":memory:":
         return None
-    if not text or "\0" in text or not arguments.is_utf8(text):
-        raise ConfigError(f"path names a file, in UTF-8, unlike this one of {shown(text)[6:]}")
     # Wherever the process goes: reopened after a fork, it is the same file.
     return os.path.abspath(text)  # noqa: PTH100 - resolves no links

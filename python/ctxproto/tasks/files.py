@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ctxproto import arguments
-from ctxproto.errors import ArtifactError, ConfigError, ConfigTypeError, CtxprotoError, shown
+from ctxproto.errors import ArtifactError, ConfigError, CtxprotoError
 from ctxproto.tasks.stores import ArtifactStore, absent
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class FileArtifactStore(ArtifactStore):
 
     def __init__(self, directory: str | os.PathLike[str], *, redactor: Redactor | None = None) -> None:
         super().__init__(redactor=redactor)
-        self._root = _directory(directory)
+        self._root = Path(arguments.path("directory", directory))
         reason = ""
         try:
             self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -200,16 +200,6 @@ class FsspecArtifactStore(ArtifactStore):
 
     def __repr__(self) -> str:
         return f"<FsspecArtifactStore: {type(self._files).__name__}>"
-
-
-def _directory(given: object) -> Path:
-    path = os.fspath(given) if hasattr(type(given), "__fspath__") else given  # type: ignore[call-overload]
-    if not issubclass(type(path), str):
-        raise ConfigTypeError(f"directory is a path, not {shown(given)}")
-    text = arguments.utf8("directory", path)
-    if not text or "\0" in text:
-        raise ConfigError("directory is no path: it is empty or has a null character in it")
-    return Path(text)
 
 
 def _flushed(directory: Path) -> None:

@@ -138,7 +138,7 @@ class ContextPolicy:
         object.__setattr__(self, "tool_rules", rules)
         # The fields that field_whitelist would keep differ from tool to tool.
         arguments.one_of("tool_strategy", self.tool_strategy, [one for one in STRATEGIES if one != "field_whitelist"])
-        Trimmer(self.max_tool_tokens, strategy=self.tool_strategy, tokenizer=self._limiting, redactor=None)
+        Trimmer(self.max_tool_tokens, strategy=self.tool_strategy, tokenizer=self.count_with, redactor=None)
 
     @property
     def redact_with(self) -> Redactor:
@@ -149,11 +149,6 @@ class ContextPolicy:
     def count_with(self) -> Tokenizer:
         """What counts."""
         return self.tokenizer or default_tokenizer()
-
-    @property
-    def _limiting(self) -> Tokenizer:
-        # One of a function counts, but knows no limits to cut at.
-        return self.count_with if self.count_with.encoding is not None else default_tokenizer()
 
     def budget(self) -> TokenBudget:
         """A budget for one context."""
@@ -182,7 +177,7 @@ class ContextPolicy:
             tool_call_id,
             raw_result,
             max_tokens,
-            tokenizer=self._limiting,
+            tokenizer=self.count_with,
             redactor=self.redact_with,
             is_error=is_error,
         )

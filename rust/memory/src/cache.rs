@@ -193,16 +193,10 @@ mod tests {
             id,
             namespace: [namespace.as_bytes(), b"\0"].concat(),
             kind: "decision".into(),
-            purpose: String::new(),
             importance: 0.5,
             provenance: "agent".into(),
-            created: 0,
-            valid_from: 0,
-            valid_to: None,
-            supersedes: None,
-            superseded_by: None,
-            expires: None,
             metadata: "{}".into(),
+            ..Record::default()
         }
     }
 

@@ -8,7 +8,7 @@ use crate::{Error, Vectors};
 pub type Moment = i64;
 
 /// One memory.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// Unique in the store.
     pub id: String,

@@ -234,16 +234,10 @@ mod tests {
             namespace: b"u\0".to_vec(),
             content: "tea".into(),
             kind: "decision".into(),
-            purpose: String::new(),
             importance: 0.5,
             provenance: "agent".into(),
-            created: 0,
-            valid_from: 0,
-            valid_to: None,
-            supersedes: None,
-            superseded_by: None,
-            expires: None,
             metadata: "{}".into(),
+            ..Record::default()
         };
         leaf.put(1, &record, Some(&[0.5; 4]));
         let (model, numbers) = (Model { name: "m".into(), dims: 2, low: 0.0, high: 0.5 }, [1.0; 2]);

@@ -27,16 +27,12 @@ fn record(id: String, namespace: &str, content: &str) -> Record {
         namespace: key(namespace),
         content: content.into(),
         kind: "decision".into(),
-        purpose: String::new(),
         importance: 0.5,
         provenance: "agent".into(),
         created: 10,
         valid_from: 10,
-        valid_to: None,
-        supersedes: None,
-        superseded_by: None,
-        expires: None,
         metadata: "{}".into(),
+        ..Record::default()
     }
 }
 
