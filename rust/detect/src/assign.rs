@@ -38,6 +38,9 @@ impl Scan<'_, '_> {
         if !keys::known(letters) && (self.connection(at)? || self.foreign(at)?) {
             return Ok(());
         }
+        if letters[1] == b'-' && QUOTES.has(letters[0]) {
+            return self.listed_flag(at);
+        }
         let start = at - NAME.run_back(window.back(at, NAME_MAX));
         let start = start + escape_len(window, start);
         let end = window.run(at, &NAME, NAME_MAX)?;
@@ -64,9 +67,9 @@ impl Scan<'_, '_> {
             self.key_end = end;
             return self.putty(end);
         }
-        if CREDENTIALS.iter().any(|c| name.ends_with(c.as_bytes())) {
+        if let Some(&(_, n)) = CREDENTIALS.iter().find(|c| name.ends_with(c.0.as_bytes())) {
             self.key_end = end;
-            return self.second_argument(end);
+            return self.nth_argument(end, n);
         }
         // A placeholder of this package names nothing: `[API_TOKEN:REDACTED]`.
         if window.before(start) == Some(b'[') {
@@ -232,15 +235,26 @@ impl Scan<'_, '_> {
         Ok(true)
     }
 
-    /// `new NetworkCredential("user", "password")`: the second string is the password.
-    pub(crate) fn second_argument(&mut self, end: usize) -> Look<()> {
+    /// `new NetworkCredential("user", "password")`: the string after `n` arguments is the password.
+    pub(crate) fn nth_argument(&mut self, end: usize, n: usize) -> Look<()> {
         let window = self.window;
         if window.at(end)? != Some(b'(') {
             return Ok(());
         }
-        let first = window.run(end + 1, &not(b",\n()"), 128)?;
-        let second = window.run(first, &ByteSet::of(b", \t"), 8)?;
-        if second == first { Ok(()) } else { self.argument(second) }
+        let mut at = end + 1;
+        for _ in 0..n {
+            // A string may hold commas and brackets.
+            let open = window.run(at, &BLANK.or(ByteSet::of(b"\\")), 16)?;
+            if let Some(quote) = window.at(open)?.filter(|b| QUOTES.has(*b)) {
+                at = window.run(open + 1, &not(&[quote, b'\n']), 256)? + 1;
+            }
+            let next = window.run(at.min(window.text.len()), &not(b",\n()"), 128)?;
+            at = window.run(next, &ByteSet::of(b", \t\n\r"), 64)?;
+            if at == next || window.text[next] != b',' {
+                return Ok(());
+            }
+        }
+        self.argument(at)
     }
 
     /// A quoted password at `at`, as an argument.
@@ -295,6 +309,9 @@ impl Scan<'_, '_> {
                 // A plan: (sensitive value) -> "x"
                 Some(b'(') if window.starts_with(open, b"(sensitive value) -> ")? => {
                     return self.assigned_text(kind, Sign::Pair, open + 21);
+                }
+                Some(b'[') if window.starts_with(open, b"[]byte(")? => {
+                    return self.assigned_text(kind, Sign::Pair, open + 7);
                 }
                 Some(b'[') => return self.listed(kind, open + 1, window.text[at - 1] == b':'),
                 // "password": {"value": "x"}
@@ -515,15 +532,30 @@ impl Scan<'_, '_> {
     }
 }
 
-/// What takes a user and a password, in this order.
-const CREDENTIALS: &[&str] = &[
-    "NetworkCredential",
-    "PSCredential",
-    "PasswordCredentials",
-    "PasswordCredential",
-    "BasicAuth",
-    "DigestAuth",
-    "PasswordAuthenticationToken",
+/// What takes a password as an argument, and how many others go before it.
+const CREDENTIALS: &[(&str, usize)] = &[
+    ("NetworkCredential", 1),
+    ("PSCredential", 1),
+    ("PasswordCredentials", 1),
+    ("PasswordCredential", 1),
+    ("BasicAuth", 1),
+    ("DigestAuth", 1),
+    ("PasswordAuthenticationToken", 1),
+    ("login", 1),
+    ("WiFi.begin", 1),
+    ("simple_bind", 1),
+    ("simple_bind_s", 1),
+    ("ldap_bind", 2),
+    ("jwt.sign", 1),
+    ("jwt.verify", 1),
+    ("jwt.encode", 1),
+    ("jwt.decode", 1),
+    ("DriverManager.getConnection", 2),
+    ("MySQLdb.connect", 2),
+    ("mysqli", 2),
+    ("mysqli_connect", 2),
+    ("mysql_connect", 2),
+    ("mysql_pconnect", 2),
 ];
 
 /// The name without `set` or `with`, where a call follows: what is given to it.

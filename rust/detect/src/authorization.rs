@@ -56,10 +56,10 @@ impl Scan<'_, '_> {
         // auth=("user", "password")
         let equals = window.text[..at].trim_ascii_end().ends_with(b"=");
         if equals && window.at(at)? == Some(b'(') {
-            return self.second_argument(at);
+            return self.nth_argument(at, 1);
         }
         if sign == Sign::Pair {
-            return self.second_argument(at - 1);
+            return self.nth_argument(at - 1, 1);
         }
         let opening = window.run(at, &ByteSet::of(b"fFbBrR["), 2)?;
         let opened = window.at(opening)?.is_some_and(|b| QUOTES.has(b) || b == b'\\');

@@ -32,6 +32,7 @@ pub(crate) struct Parsers {
     pub(crate) database: Option<u16>,
     pub(crate) authorization: Option<u16>,
     pub(crate) cookie: Option<u16>,
+    pub(crate) aws_secret: Option<u16>,
     pub(crate) password: Option<u16>,
     pub(crate) api_key: Option<u16>,
     pub(crate) token: Option<u16>,
@@ -56,6 +57,7 @@ impl Parsers {
             "database" => &mut self.database,
             "authorization" => &mut self.authorization,
             "cookie" => &mut self.cookie,
+            "aws-secret" => &mut self.aws_secret,
             "password" => &mut self.password,
             "api-key" => &mut self.api_key,
             "token" => &mut self.token,
@@ -157,7 +159,10 @@ impl Scan<'_, '_> {
             Kind::Ssn => self.ssn(at),
             Kind::Digits => self.card(at),
             Kind::Iban => self.iban(at),
-            Kind::At => self.email(at),
+            Kind::At => {
+                self.shorthand(at)?;
+                if self.engine.parsers.email.is_some() { self.email(at) } else { Ok(()) }
+            }
             Kind::Word => self.word(at),
         }
     }

@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 const NAMES: usize = 21;
 
 /// What every word that can introduce a value begins with: where the scanner stops to look.
-pub(crate) const STEMS: [&[u8]; NAMES + 37] = [
+pub(crate) const STEMS: [&[u8]; NAMES + 51] = [
     b"pass",
     b"key",
     b"secr",
@@ -64,6 +64,21 @@ pub(crate) const STEMS: [&[u8]; NAMES + 37] = [
     b"valu",
     b"qlpl",
     b"mnem",
+    b"htas",
+    b"itmq",
+    b"verm",
+    b"gin(",
+    b"_bin",
+    b"ndpw",
+    b"otpw",
+    b"]:58",
+    // Flags in lists of arguments.
+    b"\"-a",
+    b"\"-p",
+    b"\"-w",
+    b"'-a",
+    b"'-p",
+    b"'-w",
     // Names too short to be looked for without their sign.
     b"pw=",
     b"pw:",
@@ -136,6 +151,8 @@ const PASSWORD: &[&str] = &[
     "userpass",
     "passw",
     "pw",
+    "bindpw",
+    "rootpw",
     "passe",
     "masterauth",
 ];

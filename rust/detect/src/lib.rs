@@ -19,6 +19,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod beginnings;
+mod beside;
 mod checks;
 mod chosen;
 mod class;
@@ -44,6 +45,7 @@ mod prose;
 mod random;
 mod rule;
 mod shape;
+mod shorthand;
 mod sign;
 mod token;
 mod triggers;

@@ -81,7 +81,7 @@ impl Scan<'_, '_> {
     /// word, behind which a quoted text is meant.
     fn tell(&mut self, kind: Kind, at: usize, next: bool, is: bool) -> Look<bool> {
         let window = self.window;
-        let at = window.run(at, &BLANK, 8)?;
+        let at = window.run(at, &BLANK, 64)?;
         let open = window.run(at, &ByteSet::of(b"\\"), 4)?;
         if window.at(open)?.is_some_and(|b| QUOTES.has(b)) {
             let Some(value) = self.value(Sign::Pair, at)? else { return Ok(false) };

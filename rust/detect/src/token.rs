@@ -27,6 +27,9 @@ impl Scan<'_, '_> {
         let end = if len > 0 { start + len } else { window.run(start, &TOKEN, OPEN)? };
         let escaped = start + escape_len(window, start);
         let mut found = self.prefixes(start, escaped, end)?;
+        if found && end - escaped == 20 && matches!(&window.text[escaped..escaped + 4], b"AKIA" | b"ASIA") {
+            self.aws_secret(end)?;
+        }
         if let Some(rules) = self.engine.index.fixed.get(end - escaped).filter(|_| !found) {
             for &n in rules {
                 found = found || self.shape(&self.engine.index.rules[usize::from(n)], escaped, true)?;

@@ -34,6 +34,10 @@ impl Scan<'_, '_> {
         if sign == Sign::Tag {
             let line = at;
             at = window.run(at, &SPACE, 64)?;
+            // <Password><Value>x</Value>
+            if window.starts_with_any_case(at, b"<value>")? {
+                at += 7;
+            }
             if window.starts_with(at, b"<![CDATA[")? {
                 at += 9;
                 let end = window.run(at, &not(b"]\n"), VALUE_MAX)?;
