@@ -41,6 +41,9 @@ impl Scan<'_, '_> {
         if letters[1] == b'-' && QUOTES.has(letters[0]) {
             return self.listed_flag(at);
         }
+        if letters[0] == b']' {
+            return self.relay(at);
+        }
         let start = at - NAME.run_back(window.back(at, NAME_MAX));
         let start = start + escape_len(window, start);
         let end = window.run(at, &NAME, NAME_MAX)?;
@@ -71,6 +74,10 @@ impl Scan<'_, '_> {
             self.key_end = end;
             return self.nth_argument(end, n);
         }
+        if name.ends_with(b"LoginModule") {
+            self.key_end = end;
+            return self.jaas(end);
+        }
         // A placeholder of this package names nothing: `[API_TOKEN:REDACTED]`.
         if window.before(start) == Some(b'[') {
             let close = window.run(end, &ALNUM.or(ByteSet::of(b":")), NAME_MAX)?;
@@ -93,7 +100,8 @@ impl Scan<'_, '_> {
             } else if name.len() >= 8 && name[name.len() - 8..].eq_ignore_ascii_case(b"mnemonic") {
                 self.mnemonic(start, end)
             } else {
-                self.before_name(start, end)
+                self.before_name(start, end)?;
+                self.signed(end)
             };
         };
         // Elsewhere these are numbers of all kinds.
@@ -109,7 +117,8 @@ impl Scan<'_, '_> {
             Kind::Password
                 if letters[0] | 0x20 == b'p'
                     && matches!(letters[2], b'=' | b':' | b'"' | b'\'' | b' ')
-                    && !self.is_chosen(at)? =>
+                    && !self.is_chosen(at)?
+                    && !self.beside_user(start) =>
             {
                 Ok(())
             }
@@ -139,9 +148,24 @@ impl Scan<'_, '_> {
             || chosen::may_be(word) && !word.contains(&b'_') && !decoy::contains_any_case(word, b"test"))
     }
 
+    /// Whether the user stands before the password that begins at `start`: `user=bob pw=x`, and flags are given to
+    /// programs.
+    fn beside_user(&self, start: usize) -> bool {
+        let before = self.window.back(start, 48);
+        let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
+        let named = |user: &&str| {
+            crate::index::find(line, user.as_bytes())
+                .is_some_and(|i| line.get(i + user.len()).is_some_and(|b| matches!(b, b'=' | b':' | b'"')))
+        };
+        self.window.text[start..].starts_with(b"--")
+            || ["user", "usr", "uid", "login", "User"].iter().any(named)
+    }
+
     /// No sign follows the name from `start` to `end`: a sentence may, or the rows of a table.
     fn loose(&mut self, kind: Kind, start: usize, end: usize) -> Look<()> {
-        if matches!(&self.window.text[start..end], b"AUTH" | b"PASS") && self.logged_in(start, end)? {
+        if matches!(&self.window.text[start..end], b"AUTH" | b"PASS")
+            && (self.logged_in(start, end)? || self.monitored(end)?)
+        {
             return Ok(());
         }
         if matches!(kind, Kind::Authorization | Kind::Cookie) {
@@ -150,6 +174,9 @@ impl Scan<'_, '_> {
         let word_end = self.window.run(end, &QUOTES.or(ByteSet::of(b"*")), 2)?;
         match self.window.at(end)? {
             Some(b' ' | b'*' | b'"' | b'\'' | b'`') => {
+                if self.beside_cell(kind, start, word_end)? {
+                    return Ok(());
+                }
                 // A file, or what one does with anything.
                 let name = &self.window.text[start..end];
                 if self.window.before(start) != Some(b'/') && !name.eq_ignore_ascii_case(b"pass") {
@@ -203,7 +230,7 @@ impl Scan<'_, '_> {
         let window = self.window;
         let before = window.back(start, 48);
         let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
-        let prompt = line.ends_with(b"> ");
+        let prompt = line.ends_with(b"> ") || line.ends_with(b"redis-cli ");
         let first = window.run(end, &BLANK, 2)?;
         let name = window.run(first, &ALNUM, 16)?;
         let auth = window.text[start] == b'A';
@@ -228,7 +255,7 @@ impl Scan<'_, '_> {
         let stop = window.run(second, &visible, 128)?;
         let word = &window.text[second..stop];
         let fits = if prompt { chosen::may_be(word) } else { chosen::is(word) };
-        if !fits || window.at(stop)?.is_some_and(|b| !matches!(b, b'\r' | b'\n')) {
+        if !fits || window.at(stop)?.is_some_and(|b| !matches!(b, b'\r' | b'\n') && !prompt) {
             return Ok(false);
         }
         self.judge(Kind::Password, Sign::Blank, Value { start: second, end: stop, quoted: false });
@@ -313,6 +340,9 @@ impl Scan<'_, '_> {
                 Some(b'[') if window.starts_with(open, b"[]byte(")? => {
                     return self.assigned_text(kind, Sign::Pair, open + 7);
                 }
+                Some(b'[') if window.at(open + 1)?.is_some_and(|b| b.is_ascii_digit()) => {
+                    return self.array(open);
+                }
                 Some(b'[') => return self.listed(kind, open + 1, window.text[at - 1] == b':'),
                 // "password": {"value": "x"}
                 Some(b'{') => {
@@ -359,6 +389,9 @@ impl Scan<'_, '_> {
     fn assigned_text(&mut self, kind: Kind, sign: Sign, at: usize) -> Look<()> {
         let Some(value) = self.value(sign, at)? else { return Ok(()) };
         if value.quoted || sign != Sign::Assign {
+            if value.quoted && self.window.text[value.start] == b'[' {
+                self.array(value.start)?;
+            }
             self.judge(kind, sign, value);
             // A plan: "old" -> "new"
             if value.quoted && sign == Sign::Assign && self.window.starts_with(value.end, b"\" -> \"")? {

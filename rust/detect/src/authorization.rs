@@ -69,7 +69,7 @@ impl Scan<'_, '_> {
         if scheme > prefix && blank > scheme {
             let known = is_scheme(&window.text[prefix..scheme]);
             // Everything up to the end of the header: a quote, an escape, a line end.
-            let end = window.run(blank, &not(b"\"'`\r\n\\<"), VALUE_MAX)?;
+            let end = self.parameters(blank)?;
             let credentials = &window.text[blank..end];
             let bare = credentials.len() - ByteSet::of(b" \t,;)").run_back(credentials);
             let credentials = &credentials[..bare];
@@ -111,6 +111,26 @@ impl Scan<'_, '_> {
             self.push(rule, rank::KEYED, value.start, value.end, 0);
         }
         Ok(())
+    }
+
+    /// Where the credentials of a header end that begin at `at`, quoted parameters among them: `username="a", nonce="b"`.
+    fn parameters(&self, at: usize) -> Look<usize> {
+        let window = self.window;
+        let plain = not(b"\"'`\r\n\\<");
+        let mut end = window.run(at, &plain, VALUE_MAX)?;
+        for _ in 0..32 {
+            let open = window.run(end, &ByteSet::of(b"\\"), 8)?;
+            if window.before(end) != Some(b'=') || window.at(open)? != Some(b'"') {
+                break;
+            }
+            let stop = window.run(open + 1, &plain, VALUE_MAX)?;
+            let mark = open + 1 - end;
+            if window.text.get(stop..stop + mark) != Some(&window.text[end..=open]) {
+                break;
+            }
+            end = window.run(stop + mark, &plain, VALUE_MAX)?;
+        }
+        Ok(end)
     }
 
     /// The values of a cookie header (RFC 6265): each `name=value`; attributes of Set-Cookie stay.

@@ -140,7 +140,8 @@ const SETTERS: &[&str] = &["env", "arg", "setx", "setenv", "-x", "-gx", "-ux", "
 const TWO_SETTERS: &[&str] =
     &["configure set", "config set", "git config", "config --global", "config --add"];
 /// Settings whose names alone say that a password follows.
-const SETTINGS: &[&str] = &["requirepass", "masterauth", "sentinel auth-pass", "bindpw", "rootpw"];
+const SETTINGS: &[&str] =
+    &["requirepass", "masterauth", "sentinel auth-pass", "bindpw", "rootpw", "pre-shared-key"];
 
 /// Every name that [`Scan::command`] knows.
 static KNOWN: LazyLock<Dictionary> = LazyLock::new(|| {

@@ -1,8 +1,10 @@
 //! Rules tested against themselves: tokens generated from their shapes must be found, and near misses must not.
 
+use crate::authorization::TOKEN68;
+use crate::class::ByteSet;
 use crate::detector::{Detector, Part};
 use crate::rule::ShapeRule;
-use crate::shape::{Hit, Item};
+use crate::shape::Hit;
 use crate::token::accepts;
 use crate::window::Window;
 
@@ -117,16 +119,21 @@ fn carriers(rule: &ShapeRule, seed: u64) -> Vec<Carrier> {
     } else if word.ends_with([':', '=']) {
         return vec![(word.to_owned(), "\n"), (format!("{word} "), " ")];
     }
-    let dash = if word.is_empty() { "" } else { "_" };
-    let mut carriers = vec![
-        (format!("{word}{dash}KEY="), "\n"),
-        (format!("{{\"{word}{dash}value\": \""), "\"}"),
-        (format!("{word} Bearer "), "\r\n"),
-        (format!("密钥{word}{}", if word.is_empty() { "" } else { "=" }), "密钥"),
-    ];
+    let name = if word.is_empty() { String::new() } else { format!("{word}_key=") };
+    let mut carriers =
+        vec![(format!("{{\"{word}{}value\": \"", if word.is_empty() { "" } else { "_" }), "\"}")];
+    // What may hold blanks stands in quotes; signs that neither a header nor a URL has stand in none.
+    let bytes = rule.shape.bytes();
+    if !bytes.has(b' ') {
+        carriers.push((format!("{word}{}KEY=", if word.is_empty() { "" } else { "_" }), "\n"));
+    }
+    if bytes.is_subset(&TOKEN68.or(ByteSet::of(b"&"))) {
+        carriers.push((format!("{word} Bearer "), "\r\n"));
+        carriers.push((format!("密钥{name}"), "密钥"));
+    }
     // A token that may hold the sign goes on behind it.
-    if !matches!(rule.shape.items.last(), Some(Item::Class { set, .. }) if set.has(b'&')) {
-        carriers.push((format!("GET https://host.test/v1?{word}{dash}k="), "&page=2 HTTP/1.1"));
+    if bytes.is_subset(&TOKEN68) {
+        carriers.push((format!("GET https://host.test/v1?{name}"), "&page=2 HTTP/1.1"));
     }
     carriers
 }

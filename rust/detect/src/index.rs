@@ -9,6 +9,8 @@ use crate::rule::ShapeRule;
 
 /// Runs shorter than this are no tokens by themselves.
 pub(crate) const RUN: usize = 16;
+/// The longest token that a context word leads to.
+const LONGEST: usize = 1024;
 /// How far before a token its context words may stand.
 pub(crate) const NEAR: usize = 48;
 
@@ -282,6 +284,9 @@ pub(crate) fn features(text: &[u8]) -> u16 {
     text.iter().fold(0, |bits, &b| bits | FEATURES[usize::from(b)])
 }
 
+/// The bit of all characters that have none of their own.
+pub(crate) const OTHERS: u16 = 4096;
+
 const FEATURES: [u16; 256] = {
     let mut t = [0; 256];
     let mut b = 0;
@@ -299,7 +304,7 @@ const FEATURES: [u16; 256] = {
             b'.' => 512,
             b'=' => 1024,
             b'~' => 2048,
-            _ => 4096,
+            _ => OTHERS,
         };
         b += 1;
     }
@@ -308,7 +313,7 @@ const FEATURES: [u16; 256] = {
 
 impl Near {
     fn insert(&mut self, n: usize, rule: &ShapeRule) {
-        let (min, max) = (rule.shape.min_len(), rule.shape.max_len().min(512));
+        let (min, max) = (rule.shape.min_len(), rule.shape.max_len().min(LONGEST));
         if self.lengths.len() <= max {
             self.lengths.resize(max + 1, vec![]);
         }
@@ -343,7 +348,7 @@ impl Near {
     }
 
     /// The rules that need one of `words` and take a token of one of these lengths.
-    pub(crate) fn rules_for(&self, words: &[u16], lengths: [usize; 3]) -> impl Iterator<Item = u16> {
+    pub(crate) fn rules_for(&self, words: &[u16], lengths: [usize; 4]) -> impl Iterator<Item = u16> {
         words.iter().flat_map(|&w| &self.rules[usize::from(w)]).filter_map(move |&(n, min, max)| {
             let fits = |len: usize| (usize::from(min)..=usize::from(max)).contains(&len);
             lengths.into_iter().any(fits).then_some(n)

@@ -607,6 +607,9 @@ pub(crate) fn classify(name: &[u8]) -> Option<Kind> {
             || PASSWORD_ENDINGS.iter().any(|e| word.ends_with(e))
             || word.ends_with("pass") && !is(i, List::NotPass)
     };
+    if name == b"pre-shared-key" {
+        return Some(Kind::Password);
+    }
     if end.ends_with("apikey") || ends(List::ApiKey) {
         return Some(Kind::ApiKey);
     }

@@ -39,6 +39,7 @@ mod masks;
 mod pairs;
 mod pattern;
 mod pem;
+
 mod pii;
 mod policy;
 mod prose;
@@ -47,6 +48,7 @@ mod rule;
 mod shape;
 mod shorthand;
 mod sign;
+mod signed;
 mod token;
 mod triggers;
 mod url;

@@ -65,6 +65,29 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
+    /// `[mail.host]:587 user:password`, as Postfix keeps them; the bracket stands at `at`.
+    pub(crate) fn relay(&mut self, at: usize) -> Look<()> {
+        let window = self.window;
+        let blank = ByteSet::of(b" \t");
+        let user = window.run(at + 5, &blank, 64)?;
+        if user == at + 5 || !window.starts_with(at, b"]:587")? {
+            return Ok(());
+        }
+        let colon = window.run(user, &ByteSet::of(b": \t\r\n").complement(), MAX)?;
+        let end = window.run(colon + 1, &ByteSet::of(b" \t\r\n").complement(), MAX)?;
+        let ends = window.at(end)?.is_none_or(|b| matches!(b, b'\r' | b'\n'));
+        if let Some(rule) = self.engine.parsers.userinfo
+            && window.at(colon)? == Some(b':')
+            && colon > user
+            && ends
+            && end >= colon + 5
+            && !decoy::is_reference(&window.text[colon + 1..end], false)
+        {
+            self.push(rule, rank::FORM, colon + 1, end, 0);
+        }
+        Ok(())
+    }
+
     /// `exp scott/password@orcl`; the password begins at `start`.
     fn oracle(&mut self, start: usize, at: usize) -> Look<()> {
         let window = self.window;

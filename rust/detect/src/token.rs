@@ -12,7 +12,7 @@ use crate::window::{Look, Window};
 /// What a wrapped token may be made of, piece by piece.
 const VISIBLE: ByteSet = TOKEN.or(ByteSet::of(b"+/=.~:$!@"));
 /// What tokens without a prefix may be made of beside the characters of runs.
-const WIDE: ByteSet = TOKEN.or(ByteSet::of(b"+/.~"));
+pub(crate) const WIDE: ByteSet = TOKEN.or(ByteSet::of(b"+/.~^"));
 /// Pieces of a wrapped token, and bytes in all.
 const PIECES: usize = 12;
 const JOINED: usize = 2048;
@@ -224,7 +224,7 @@ impl Scan<'_, '_> {
         if kinds & 1 == 0 {
             return Ok(false);
         }
-        let wide = |b: u8| matches!(b, b'+' | b'/' | b'.' | b'~');
+        let wide = |b: u8| matches!(b, b'+' | b'/' | b'.' | b'~' | b'^');
         let next = window.at(end)?;
         let (mut from, mut long) = (start, end - start);
         if window.before(start).is_some_and(wide) || next.is_some_and(|b| wide(b) || b == b'=') {
@@ -237,6 +237,11 @@ impl Scan<'_, '_> {
         if matches!(window.at(from + long)?, Some(b':' | b'|')) {
             pair = window.run(from + long, &WIDE.or(ByteSet::of(b"=:|")), 512)? - from;
         }
+        // The same, where the run is the last of the parts.
+        let mut first = from;
+        if matches!(window.before(from), Some(b':' | b'|')) {
+            first -= WIDE.or(ByteSet::of(b":|*")).run_back(window.back(from, 128));
+        }
         let token = &window.text[from..from + long];
         let (left, right) = (&window.text[from..start], &window.text[end..from + long]);
         let wider = || kinds | index::features(left) | index::features(right);
@@ -244,12 +249,15 @@ impl Scan<'_, '_> {
         let short = near.takes(end - start, kinds);
         let both = || near.takes(pair, index::features(&window.text[from..from + pair]));
         let both = (pair > long).then(both).flatten();
-        let Some(plain) = short.max(whole).max(both) else { return Ok(false) };
+        let all = from + long - first;
+        let last = || near.takes(all, index::features(&window.text[first..from + long]));
+        let last = (first < from).then(last).flatten();
+        let Some(plain) = short.max(whole).max(both).max(last) else { return Ok(false) };
         if !introduced(window, from) {
             return Ok(false);
         }
         let mut words = std::mem::take(&mut self.words);
-        near.words_in(&window.text[from.saturating_sub(NEAR)..=from], &mut words);
+        near.words_in(&window.text[first.saturating_sub(NEAR)..=from], &mut words);
         let random =
             || random::is_random(token) || long > end - start && random::is_random(&window.text[start..end]);
         // Few contexts have a word: asked first, as it costs less than to look at the token.
@@ -257,13 +265,18 @@ impl Scan<'_, '_> {
             self.words = words;
             return Ok(false);
         }
-        near.words_in(own_context(window.back(from, NEAR)), &mut words);
+        let before = own_context(window.back(first, NEAR)).len();
+        near.words_in(&window.text[first - before..from], &mut words);
         let mut best: Option<(u16, u8, Hit)> = None;
-        for n in near.rules_for(&words, [end - start, long, pair]) {
+        for n in near.rules_for(&words, [end - start, long, pair, all]) {
             let rule = &self.engine.index.rules[usize::from(n)];
             // The whole before a part: what begins in the run may be the rest of what began before it.
-            for at in [from, start] {
+            for (n, at) in [first, from, start].into_iter().enumerate() {
+                if n > 0 && at == [first, from][n - 1] {
+                    continue;
+                }
                 let free = at != start
+                    || at == from && first < from
                     || window.before(at).is_none_or(|b| !b.is_ascii_alphanumeric() && b != b'/')
                     || escape_len(window, at - 1) > 0;
                 if !free || best.as_ref().is_some_and(|b| b.1 >= rule.rank) {
@@ -273,9 +286,6 @@ impl Scan<'_, '_> {
                     rule.shape.matches(window, at, false)?.filter(|h| accepts(rule, window.text, h))
                 {
                     best = Some((rule.rule, rule.rank, hit));
-                }
-                if from == start {
-                    break;
                 }
             }
         }
@@ -514,7 +524,7 @@ pub(crate) fn open_piece(window: Window<'_>, at: usize) -> Option<(usize, usize)
 
 /// The part of a token's context that is not another token's: what comes after the last of them, or after the
 /// placeholder that took its place.
-fn own_context(context: &[u8]) -> &[u8] {
+pub(crate) fn own_context(context: &[u8]) -> &[u8] {
     let mut at = 0;
     let mut from = 0;
     while at < context.len() {
