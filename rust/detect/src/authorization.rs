@@ -14,7 +14,8 @@ impl Scan<'_, '_> {
     /// `Bearer x` by itself.
     pub(crate) fn bearer(&mut self, end: usize) -> Look<()> {
         let window = self.window;
-        let at = window.run(end, &ByteSet::of(b" \t:=+\""), 4)?;
+        let at = window.run(end, &ByteSet::of(b" \t:=\""), 4)?;
+        let at = if at == end && window.at(end)? == Some(b'+') { end + 1 } else { at };
         let at = if window.starts_with(at, b"%20")? { at + 3 } else { at };
         if at == end {
             return Ok(());

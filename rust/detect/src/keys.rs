@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 const NAMES: usize = 21;
 
 /// What every word that can introduce a value begins with: where the scanner stops to look.
-pub(crate) const STEMS: [&[u8]; NAMES + 51] = [
+pub(crate) const STEMS: [&[u8]; NAMES + 52] = [
     b"pass",
     b"key",
     b"secr",
@@ -72,6 +72,7 @@ pub(crate) const STEMS: [&[u8]; NAMES + 51] = [
     b"ndpw",
     b"otpw",
     b"]:58",
+    b"cryp",
     // Flags in lists of arguments.
     b"\"-a",
     b"\"-p",

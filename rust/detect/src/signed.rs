@@ -28,12 +28,22 @@ impl Scan<'_, '_> {
         }
         // Signs that a bare token would not have: all up to the quote.
         if let Some(quote) = window.before(start).filter(|b| QUOTES.has(*b)) {
-            let stop = window.run(start, &not(&[quote, b'\n', b'\\']), MOST)?;
+            let stop = window.run(start, &not(&[quote, b'\n']), MOST)?;
+            let stop = stop - ByteSet::of(b"\\").run_back(&window.text[start..stop]);
             if index::features(&window.text[start..stop]) & index::OTHERS != 0 {
                 return self.known_by_word(start, stop);
             }
         }
         let first = window.run(start, &TOKEN, RUN)?;
+        // Letters alone are as often words.
+        if first - start >= RUN && !window.text[start..first].iter().any(u8::is_ascii_digit) {
+            let stop = window.run(start, &WIDE, MOST)?;
+            return if random::is_random(&window.text[start..stop]) {
+                self.known_by_word(start, stop)
+            } else {
+                Ok(())
+            };
+        }
         if first - start >= RUN || !window.at(first)?.is_some_and(|b| b == b'+' || b == b'/') {
             return Ok(());
         }

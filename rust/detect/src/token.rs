@@ -2,7 +2,7 @@
 
 use crate::class::{ByteSet, DIGIT, SPACE, TOKEN};
 use crate::decoy;
-use crate::engine::Scan;
+use crate::engine::{Candidate, Scan};
 use crate::index::{self, NEAR, RUN};
 use crate::random;
 use crate::rule::ShapeRule;
@@ -114,11 +114,16 @@ impl Scan<'_, '_> {
     #[inline(never)]
     fn prefix(&mut self, at: usize, first: bool) -> Look<bool> {
         let engine = self.engine;
+        let before = self.out.len();
         for (n, _) in engine.index.inside(self.window.text, at) {
-            let rule = &engine.index.rules[usize::from(n)];
-            if self.shape(rule, at, first)? {
-                return Ok(true);
-            }
+            self.shape(&engine.index.rules[usize::from(n)], at, first)?;
+        }
+        if self.out.len() > before {
+            // The one that takes most: what is a token to one rule may be the beginning of another's.
+            let better = |a: Candidate, b: Candidate| if (b.end, b.rank) > (a.end, a.rank) { b } else { a };
+            let best = self.out.drain(before..).reduce(better);
+            self.out.extend(best);
+            return Ok(true);
         }
         if first {
             for (n, _) in engine.index.inside(self.window.text, at) {
@@ -279,11 +284,14 @@ impl Scan<'_, '_> {
                     || at == from && first < from
                     || window.before(at).is_none_or(|b| !b.is_ascii_alphanumeric() && b != b'/')
                     || escape_len(window, at - 1) > 0;
-                if !free || best.as_ref().is_some_and(|b| b.1 >= rule.rank) {
+                if !free || best.as_ref().is_some_and(|b| b.1 > rule.rank) {
                     continue;
                 }
                 if let Some(hit) =
                     rule.shape.matches(window, at, false)?.filter(|h| accepts(rule, window.text, h))
+                    && best
+                        .as_ref()
+                        .is_none_or(|b| (rule.rank, hit.end - hit.start) > (b.1, b.2.end - b.2.start))
                 {
                     best = Some((rule.rule, rule.rank, hit));
                 }
