@@ -22,7 +22,8 @@ impl Scan<'_, '_> {
         if !window.at(sign)?.is_some_and(|b| b == b'=' || b == b':') {
             return Ok(());
         }
-        let start = window.run(window.run(sign + 1, &BLANK, 4)?, &marks, 4)?;
+        let start = window.run(window.run(sign + 1, &BLANK, 4)?, &ByteSet::of(b"\\"), 4)?;
+        let start = start + usize::from(window.at(start)?.is_some_and(|b| QUOTES.has(b)));
         if window.at(start)? == Some(b'[') {
             return self.array(start);
         }
