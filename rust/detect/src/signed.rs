@@ -24,7 +24,7 @@ impl Scan<'_, '_> {
         }
         let start = window.run(window.run(sign + 1, &BLANK, 4)?, &ByteSet::of(b"\\"), 4)?;
         let start = start + usize::from(window.at(start)?.is_some_and(|b| QUOTES.has(b)));
-        if window.at(start)? == Some(b'[') {
+        if window.at(start)? == Some(b'[') && window.at(start + 1)?.is_some_and(|b| b.is_ascii_digit()) {
             return self.array(start);
         }
         // Signs that a bare token would not have: all up to the quote.
