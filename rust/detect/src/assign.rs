@@ -92,7 +92,8 @@ impl Scan<'_, '_> {
         {
             return Ok(());
         }
-        let Some(kind) = keys::classify(setter(name, window.at(end)?)) else {
+        let kind = keys::classify(setter(name, window.at(end)?)).or_else(|| self.key_of(start, name));
+        let Some(kind) = kind else {
             return if name.eq_ignore_ascii_case(b"identified") {
                 self.identified(end)
             } else if name.eq_ignore_ascii_case(b"values") {
@@ -146,6 +147,16 @@ impl Scan<'_, '_> {
         let word = &self.window.text[value.start..value.end];
         Ok(value.quoted
             || chosen::may_be(word) && !word.contains(&b'_') && !decoy::contains_any_case(word, b"test"))
+    }
+
+    /// `API key`, `access key`: what the word before a key says of it.
+    fn key_of(&self, start: usize, name: &[u8]) -> Option<Kind> {
+        if !name.eq_ignore_ascii_case(b"key") {
+            return None;
+        }
+        let before = self.window.back(start, 16).strip_suffix(b" ")?;
+        let word = before[before.len() - ALPHA.run_back(before)..].to_ascii_lowercase();
+        keys::classify(&[&word[..], b"_key"].concat()).filter(|_| !word.is_empty())
     }
 
     /// Whether the user stands before the password that begins at `start`: `user=bob pw=x`, and flags are given to

@@ -1,5 +1,6 @@
 //! Rules tested against themselves: tokens generated from their shapes must be found, and near misses must not.
 
+use crate::assign::QUOTES;
 use crate::authorization::TOKEN68;
 use crate::class::ByteSet;
 use crate::detector::{Detector, Part};
@@ -60,10 +61,12 @@ impl Detector {
         let Some((token, hit)) = draw(shape, seed) else {
             return Err(format!("in {DRAWS} draws there is no example that the rule takes"));
         };
+        // A quote that a value begins with is taken for that of the string it is in, and stays.
+        let quote = token.iter().take_while(|b| QUOTES.has(**b)).count();
         for (before, after) in carriers(shape, seed) {
             let at = before.len();
             let text = [before.as_bytes(), &token, after.as_bytes()].concat();
-            let (start, end) = (at + hit.secret.0, at + hit.secret.1);
+            let (start, end) = (at + hit.secret.0.max(quote), at + hit.secret.1);
             if !self.scan(&text).iter().any(|m| m.start <= start && m.end >= end) {
                 return Err(format!("example {seed} is not found in {before}…{after}"));
             }

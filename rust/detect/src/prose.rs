@@ -58,13 +58,18 @@ impl Scan<'_, '_> {
         }
         let near =
             |tell: &&str| crate::index::find(&rest[..(words + tell.len()).min(rest.len())], tell.as_bytes());
-        let told = TELLS.iter().filter_map(|t| near(t).map(|i| (i, t)));
         // "was changed to", "has been set to"
         let done = |i: usize| rest[..i].ends_with(b"set") || rest[..i].ends_with(b"changed");
-        if let Some((i, tell)) = told.filter(|(i, t)| done(*i) || !t.starts_with(" to")).min()
-            && self.tell(kind, word_end + i + tell.len(), i == 0, *tell == " is ")?
-        {
-            return Ok(());
+        let told = TELLS.iter().filter_map(|t| near(t).map(|i| (i, t)));
+        let told = told.filter(|(i, t)| done(*i) || !t.starts_with(" to"));
+        // "is generated for root: x": the first word that tells may tell of something else.
+        for last in [false, true] {
+            let at = if last { told.clone().max() } else { told.clone().min() };
+            if let Some((i, tell)) = at
+                && self.tell(kind, word_end + i + tell.len(), i == 0, *tell == " is ")?
+            {
+                return Ok(());
+            }
         }
         self.joined_by(kind, word_end, rest)
     }

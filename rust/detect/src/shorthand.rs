@@ -7,6 +7,7 @@ use crate::chosen;
 use crate::class::{ALNUM, ByteSet, DIGIT};
 use crate::decoy;
 use crate::engine::Scan;
+use crate::random;
 use crate::rule::rank;
 use crate::window::Look;
 
@@ -44,6 +45,7 @@ impl Scan<'_, '_> {
             || USER.run(user) < user.len()
             || user.iter().all(u8::is_ascii_digit)
             || !chosen::is(password)
+            || password.contains(&b'-') && !random::is_random(password)
             || password.contains(&b':')
             || decoy::is_reference(password, false)
             || SCHEMES.iter().any(|s| user.eq_ignore_ascii_case(s.as_bytes()))
