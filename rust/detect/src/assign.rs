@@ -41,8 +41,10 @@ impl Scan<'_, '_> {
         if letters[1] == b'-' && QUOTES.has(letters[0]) {
             return self.listed_flag(at);
         }
-        if letters[0] == b']' {
-            return self.relay(at);
+        match letters[0] {
+            b']' => return self.relay(at),
+            b'@' => return self.shorthand(at),
+            _ => {}
         }
         let start = at - NAME.run_back(window.back(at, NAME_MAX));
         let start = start + escape_len(window, start);
@@ -70,7 +72,8 @@ impl Scan<'_, '_> {
             self.key_end = end;
             return self.putty(end);
         }
-        if let Some(&(_, n)) = CREDENTIALS.iter().find(|c| name.ends_with(c.0.as_bytes())) {
+        let call = window.at(end)? == Some(b'(');
+        if let Some(&(_, n)) = CREDENTIALS.iter().find(|c| call && name.ends_with(c.0.as_bytes())) {
             self.key_end = end;
             return self.nth_argument(end, n);
         }

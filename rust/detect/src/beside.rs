@@ -15,10 +15,11 @@ const SECRET: usize = 40;
 const BODY: ByteSet = ALNUM.or(ByteSet::of(b"+/"));
 
 impl Scan<'_, '_> {
-    /// The id of an access key ends at `end`: its secret, if that comes next on the line.
-    pub(crate) fn aws_secret(&mut self, end: usize) -> Look<()> {
+    /// The id of an access key may be at `start..end`: its secret, if that comes next on the line.
+    pub(crate) fn aws_secret(&mut self, start: usize, end: usize) -> Look<()> {
         let window = self.window;
-        let Some(rule) = self.engine.parsers.aws_secret else { return Ok(()) };
+        let id = matches!(&window.text[start..start + 4], b"AKIA" | b"ASIA");
+        let Some(rule) = self.engine.parsers.aws_secret.filter(|_| id) else { return Ok(()) };
         let mut at = end;
         while at < end + REACH {
             let start = window.run(at, &BODY.or(ByteSet::of(b"\n=")).complement(), REACH)?;

@@ -152,7 +152,7 @@ impl Detector {
         let index = Index::new(shapes).map_err(PolicyError::new)?;
         let wanted = Wanted {
             numbers: parsers.card.is_some() || parsers.ssn.is_some() || parsers.iban.is_some(),
-            at: parsers.email.is_some() || parsers.userinfo.is_some(),
+            at: parsers.email.is_some(),
             words: !index.words.is_empty()
                 || parsers.ip.is_some()
                 || parsers.phone.is_some()

@@ -159,10 +159,7 @@ impl Scan<'_, '_> {
             Kind::Ssn => self.ssn(at),
             Kind::Digits => self.card(at),
             Kind::Iban => self.iban(at),
-            Kind::At => {
-                self.shorthand(at)?;
-                if self.engine.parsers.email.is_some() { self.email(at) } else { Ok(()) }
-            }
+            Kind::At => self.email(at),
             Kind::Word => self.word(at),
         }
     }

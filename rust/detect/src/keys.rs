@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 const NAMES: usize = 21;
 
 /// What every word that can introduce a value begins with: where the scanner stops to look.
-pub(crate) const STEMS: [&[u8]; NAMES + 52] = [
+pub(crate) const STEMS: [&[u8]; NAMES + 65] = [
     b"pass",
     b"key",
     b"secr",
@@ -73,6 +73,20 @@ pub(crate) const STEMS: [&[u8]; NAMES + 52] = [
     b"otpw",
     b"]:58",
     b"cryp",
+    // Servers behind a user and a password.
+    b"@10.",
+    b"@127",
+    b"@172",
+    b"@192",
+    b"@loc",
+    b"@db",
+    b"@pos",
+    b"@mys",
+    b"@mon",
+    b"@red",
+    b"@rab",
+    b"@pro",
+    b"@cac",
     // Flags in lists of arguments.
     b"\"-a",
     b"\"-p",

@@ -63,11 +63,12 @@ impl Scan<'_, '_> {
         let told = TELLS.iter().filter_map(|t| near(t).map(|i| (i, t)));
         let told = told.filter(|(i, t)| done(*i) || !t.starts_with(" to"));
         // "is generated for root: x": the first word that tells may tell of something else.
-        for last in [false, true] {
-            let at = if last { told.clone().max() } else { told.clone().min() };
-            if let Some((i, tell)) = at
-                && self.tell(kind, word_end + i + tell.len(), i == 0, *tell == " is ")?
-            {
+        let ends = told.fold(None, |ends: Option<[(usize, &&str); 2]>, tell| {
+            let [first, last] = ends.unwrap_or([tell; 2]);
+            Some([first.min(tell), last.max(tell)])
+        });
+        for (i, tell) in ends.into_iter().flatten() {
+            if self.tell(kind, word_end + i + tell.len(), i == 0, *tell == " is ")? {
                 return Ok(());
             }
         }

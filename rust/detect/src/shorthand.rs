@@ -4,7 +4,7 @@
 //! for its name, or a name that no mail goes to; and the password, which must look like one.
 
 use crate::chosen;
-use crate::class::{ALNUM, ByteSet, DIGIT};
+use crate::class::{ALNUM, ByteSet};
 use crate::decoy;
 use crate::engine::Scan;
 use crate::random;
@@ -23,10 +23,6 @@ const SCHEMES: &[&str] =
     &["mailto", "sip", "sips", "xmpp", "acct", "email", "mail", "from", "to", "cc", "bcc", "sha256"];
 /// Ends of names that are of no use outside of a network.
 const INSIDE: &[&str] = &["localhost", ".local", ".internal", ".lan", ".corp", ".svc", ".intranet", ".home"];
-/// Commands of Oracle that take `user/password@database`.
-const ORACLE: &[&[u8]] =
-    &[b"exp", b"imp", b"expdp", b"impdp", b"sqlldr", b"rman", b"sqlcl", b"connect", b"conn"];
-
 impl Scan<'_, '_> {
     /// `@` stands at `at`.
     pub(crate) fn shorthand(&mut self, at: usize) -> Look<()> {
@@ -35,9 +31,7 @@ impl Scan<'_, '_> {
         let before = window.back(at, MAX);
         let word = &before[before.len() - USERINFO.run_back(before)..];
         let start = at - word.len();
-        let Some(colon) = memchr::memchr(b':', word) else {
-            return if window.before(start) == Some(b'/') { self.oracle(start, at) } else { Ok(()) };
-        };
+        let Some(colon) = memchr::memchr(b':', word) else { return Ok(()) };
         let (user, password) = (&word[..colon], &word[colon + 1..]);
         if user.is_empty()
             || word.len() == MAX
@@ -86,25 +80,6 @@ impl Scan<'_, '_> {
             && !decoy::is_reference(&window.text[colon + 1..end], false)
         {
             self.push(rule, rank::FORM, colon + 1, end, 0);
-        }
-        Ok(())
-    }
-
-    /// `exp scott/password@orcl`; the password begins at `start`.
-    fn oracle(&mut self, start: usize, at: usize) -> Look<()> {
-        let window = self.window;
-        let before = window.back(start - 1, 48);
-        let user = ALNUM.or(ByteSet::of(b"_$#")).run_back(before);
-        let Some(before) = before[..before.len() - user].strip_suffix(b" ") else { return Ok(()) };
-        let command = &before[before.len() - ALNUM.run_back(before)..];
-        let password = &window.text[start..at];
-        let named = user > 0 && ORACLE.iter().any(|c| command.eq_ignore_ascii_case(c));
-        if named
-            && chosen::may_be(password)
-            && !password.iter().all(|b| DIGIT.has(*b))
-            && let Some(rule) = self.engine.parsers.userinfo
-        {
-            self.push(rule, rank::FORM, start, at, 0);
         }
         Ok(())
     }

@@ -13,6 +13,10 @@ use crate::window::{Look, Window};
 const VISIBLE: ByteSet = TOKEN.or(ByteSet::of(b"+/=.~:$!@"));
 /// What tokens without a prefix may be made of beside the characters of runs.
 pub(crate) const WIDE: ByteSet = TOKEN.or(ByteSet::of(b"+/.~^"));
+/// What several parts are made of, and the signs between them.
+const PARTS: ByteSet = WIDE.or(ByteSet::of(b":|*"));
+/// The last of several parts is at least so long.
+const PART: usize = 20;
 /// Pieces of a wrapped token, and bytes in all.
 const PIECES: usize = 12;
 const JOINED: usize = 2048;
@@ -27,9 +31,6 @@ impl Scan<'_, '_> {
         let end = if len > 0 { start + len } else { window.run(start, &TOKEN, OPEN)? };
         let escaped = start + escape_len(window, start);
         let mut found = self.prefixes(start, escaped, end)?;
-        if found && end - escaped == 20 && matches!(&window.text[escaped..escaped + 4], b"AKIA" | b"ASIA") {
-            self.aws_secret(end)?;
-        }
         if let Some(rules) = self.engine.index.fixed.get(end - escaped).filter(|_| !found) {
             for &n in rules {
                 found = found || self.shape(&self.engine.index.rules[usize::from(n)], escaped, true)?;
@@ -42,6 +43,8 @@ impl Scan<'_, '_> {
         }
         if !found {
             found = self.near(escaped, end)?;
+        } else if end - escaped == 20 {
+            self.aws_secret(escaped, end)?;
         }
         let account = &window.text[escaped..end];
         if let [a, b, c, d, ..] = account
@@ -242,11 +245,6 @@ impl Scan<'_, '_> {
         if matches!(window.at(from + long)?, Some(b':' | b'|')) {
             pair = window.run(from + long, &WIDE.or(ByteSet::of(b"=:|")), 512)? - from;
         }
-        // The same, where the run is the last of the parts.
-        let mut first = from;
-        if matches!(window.before(from), Some(b':' | b'|')) {
-            first -= WIDE.or(ByteSet::of(b":|*")).run_back(window.back(from, 128));
-        }
         let token = &window.text[from..from + long];
         let (left, right) = (&window.text[from..start], &window.text[end..from + long]);
         let wider = || kinds | index::features(left) | index::features(right);
@@ -254,9 +252,13 @@ impl Scan<'_, '_> {
         let short = near.takes(end - start, kinds);
         let both = || near.takes(pair, index::features(&window.text[from..from + pair]));
         let both = (pair > long).then(both).flatten();
+        // The same, where the run is the last of the parts.
+        let (mut first, mut last) = (from, None);
+        if end - start >= PART && matches!(window.before(from), Some(b':' | b'|')) {
+            first -= PARTS.run_back(window.back(from, 128));
+            last = near.takes(from + long - first, index::features(&window.text[first..from + long]));
+        }
         let all = from + long - first;
-        let last = || near.takes(all, index::features(&window.text[first..from + long]));
-        let last = (first < from).then(last).flatten();
         let Some(plain) = short.max(whole).max(both).max(last) else { return Ok(false) };
         if !introduced(window, from) {
             return Ok(false);
