@@ -74,7 +74,8 @@ impl Scan<'_, '_> {
             return Ok(());
         }
         let mut words = std::mem::take(&mut self.words);
-        near.words_in(own_context(window.back(start, NEAR)), &mut words);
+        let context = start - own_context(window.back(start, NEAR)).len();
+        near.words_in(&window.text[context..], start - context, &mut words);
         let mut best = None;
         for n in near.rules_for(&words, [token.len(); 4]) {
             let rule = &self.engine.index.rules[usize::from(n)];
