@@ -43,14 +43,29 @@ impl Scan<'_, '_> {
         if !named && (self.connection(at)? || self.foreign(at)?) {
             return Ok(());
         }
-        if letters[1] == b'-' && QUOTES.has(letters[0]) {
-            return self.listed_flag(at);
-        }
         match letters[0] {
-            b']' => return self.relay(at),
-            b'@' => return self.shorthand(at),
-            _ => {}
+            b']' => self.relay(at),
+            b'@' => self.shorthand(at),
+            _ => self.name(at, letters),
         }
+    }
+
+    /// One of [`keys::LEADS`] stands at `at`.
+    #[inline(never)]
+    pub(crate) fn lead(&mut self, at: usize) -> Look<()> {
+        if self.window.text[at] != b'-' {
+            return self.name(at, [0; 4]);
+        }
+        match self.window.before(at) {
+            Some(quote) if QUOTES.has(quote) => self.listed_flag(at - 1),
+            _ => Ok(()),
+        }
+    }
+
+    /// The name around a key word at `at`, which begins with `letters`.
+    #[inline]
+    fn name(&mut self, at: usize, letters: [u8; 4]) -> Look<()> {
+        let window = self.window;
         let start = at - NAME.run_back(window.back(at, NAME_MAX));
         let start = start + escape_len(window, start);
         let end = window.run(at, &NAME, NAME_MAX)?;

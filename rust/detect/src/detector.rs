@@ -160,7 +160,9 @@ impl Detector {
         };
         let lists = Wordlists {
             keys: Beginnings::new(keys::STEMS.iter().map(|stem| start(stem, None, true))),
-            literals: Beginnings::new(index.starts.iter().copied()),
+            literals: Beginnings::new(
+                index.starts.iter().copied().chain(keys::LEADS.iter().map(|lead| start(lead, None, false))),
+            ),
         };
         let engine = Engine { level: Level::best(), index, lists, wanted, parsers };
         let allowed = policy.allow.patterns.iter().map(|p| {

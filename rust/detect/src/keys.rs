@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 const NAMES: usize = 21;
 
 /// What every word that can introduce a value begins with: where the scanner stops to look.
-pub(crate) const STEMS: [&[u8]; NAMES + 65] = [
+pub(crate) const STEMS: [&[u8]; NAMES + 43] = [
     b"pass",
     b"key",
     b"secr",
@@ -65,36 +65,13 @@ pub(crate) const STEMS: [&[u8]; NAMES + 65] = [
     b"valu",
     b"qlpl",
     b"mnem",
-    b"htas",
-    b"itmq",
-    b"verm",
-    b"gin(",
-    b"_bin",
-    b"ndpw",
-    b"otpw",
     b"]:58",
-    b"cryp",
     // Servers behind a user and a password.
     b"@10.",
     b"@127",
     b"@172",
     b"@192",
     b"@loc",
-    b"@db",
-    b"@pos",
-    b"@mys",
-    b"@mon",
-    b"@red",
-    b"@rab",
-    b"@pro",
-    b"@cac",
-    // Flags in lists of arguments.
-    b"\"-a",
-    b"\"-p",
-    b"\"-w",
-    b"'-a",
-    b"'-p",
-    b"'-w",
     // Names too short to be looked for without their sign.
     b"pw=",
     b"pw:",
@@ -123,6 +100,51 @@ pub(crate) const STEMS: [&[u8]; NAMES + 65] = [
     b"\xEB\xB9\x84\xEB",
 ];
 
+/// Words that are looked for only where a word begins, which costs less: names of commands and of what takes a
+/// password as an argument, and flags in lists, before whose dash a quote stands.
+pub(crate) const LEADS: [&[u8]; 18] = [
+    b"schtasks",
+    b"rabbitmqctl",
+    b"DriverManager.",
+    b"login(",
+    b"simple_bind",
+    b"ldap_bind(",
+    b"WiFi.begin(",
+    b"bindpw ",
+    b"rootpw ",
+    b"encrypt",
+    b"-a\"",
+    b"-p\"",
+    b"-P\"",
+    b"-P'",
+    b"-w\"",
+    b"-a'",
+    b"-p'",
+    b"-w'",
+];
+
+/// By the last five bits of a letter: the leads that begin with it, a bit each.
+const LEAD_LETTER: [u32; 32] = {
+    let mut t = [0; 32];
+    let mut n = 0;
+    while n < LEADS.len() {
+        t[(LEADS[n][0] & 31) as usize] |= 1 << n;
+        n += 1;
+    }
+    t
+};
+
+/// The leads that may stand where this letter does.
+#[inline]
+pub(crate) fn leads(letter: u8) -> impl Iterator<Item = &'static [u8]> {
+    let mut bits = LEAD_LETTER[usize::from(letter & 31)];
+    std::iter::from_fn(move || {
+        let n = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        LEADS.get(n).copied()
+    })
+}
+
 /// The stems as numbers, and masks of the letters they have.
 const NUMBERS: [(u32, u32); STEMS.len()] = {
     let mut t = [(0, 0); STEMS.len()];
@@ -140,7 +162,7 @@ const NUMBERS: [(u32, u32); STEMS.len()] = {
 };
 
 /// By the last five bits of a letter: the stems that begin with it, a bit each.
-const BY_LETTER: [u128; 32] = {
+const BY_LETTER: [u64; 32] = {
     let mut t = [0; 32];
     let mut n = 0;
     while n < STEMS.len() {

@@ -115,7 +115,7 @@ impl Masks {
 #[derive(Debug)]
 pub(crate) struct Wordlists {
     /// Few words, in either case.
-    pub(crate) keys: Beginnings<2>,
+    pub(crate) keys: Beginnings<1>,
     pub(crate) literals: Beginnings<2>,
 }
 

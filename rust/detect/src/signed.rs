@@ -11,12 +11,19 @@ use crate::window::Look;
 /// The shortest base64 that a rule takes.
 const LEAST: usize = 20;
 const MOST: usize = 512;
+/// What an array of numbers is made of.
+const NUMBERS: ByteSet = ByteSet::of(b"0123456789, ");
+/// The longest token with signs of all kinds.
+const DRAWN: usize = 64;
 
 impl Scan<'_, '_> {
     /// The name of no secret ends at `end`: the token behind its sign, if a rule knows it by a word before.
     #[inline(never)]
     pub(crate) fn signed(&mut self, end: usize) -> Look<()> {
         let window = self.window;
+        if !matches!(window.at(end)?, Some(b'=' | b':' | b'"' | b'\'' | b'\\' | b' ')) {
+            return Ok(());
+        }
         let marks = QUOTES.or(ByteSet::of(b"\\"));
         let sign = window.run(window.run(end, &marks, 4)?, &BLANK, 4)?;
         if !window.at(sign)?.is_some_and(|b| b == b'=' || b == b':') {
@@ -24,14 +31,16 @@ impl Scan<'_, '_> {
         }
         let start = window.run(window.run(sign + 1, &BLANK, 4)?, &ByteSet::of(b"\\"), 4)?;
         let start = start + usize::from(window.at(start)?.is_some_and(|b| QUOTES.has(b)));
-        if window.at(start)? == Some(b'[') && window.at(start + 1)?.is_some_and(|b| b.is_ascii_digit()) {
+        if window.at(start)? == Some(b'[') && window.at(start + 1)?.is_some_and(|b| NUMBERS.has(b)) {
             return self.array(start);
         }
         // Signs that a bare token would not have: all up to the quote.
         if let Some(quote) = window.before(start).filter(|b| QUOTES.has(*b)) {
-            let stop = window.run(start, &not(&[quote, b'\n']), MOST)?;
+            let stop = window.run(start, &not(&[quote, b'\n']), DRAWN + 1)?;
             let stop = stop - ByteSet::of(b"\\").run_back(&window.text[start..stop]);
-            if index::features(&window.text[start..stop]) & index::OTHERS != 0 {
+            if (start + LEAST..=start + DRAWN).contains(&stop)
+                && index::features(&window.text[start..stop]) & index::OTHERS != 0
+            {
                 return self.known_by_word(start, stop);
             }
         }
@@ -61,7 +70,7 @@ impl Scan<'_, '_> {
 
     /// An array of numbers, as some wallets keep a key: `keypair = [12, 34, …]`.
     pub(crate) fn array(&mut self, start: usize) -> Look<()> {
-        let end = self.window.run(start + 1, &ByteSet::of(b"0123456789, "), MOST)?;
+        let end = self.window.run(start + 1, &NUMBERS, MOST)?;
         if end - start > LEAST { self.known_by_word(start, end + 1) } else { Ok(()) }
     }
 

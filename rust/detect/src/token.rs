@@ -4,6 +4,7 @@ use crate::class::{ByteSet, DIGIT, SPACE, TOKEN};
 use crate::decoy;
 use crate::engine::{Candidate, Scan};
 use crate::index::{self, NEAR, RUN};
+use crate::keys;
 use crate::random;
 use crate::rule::ShapeRule;
 use crate::shape::{Hit, OPEN};
@@ -169,7 +170,15 @@ impl Scan<'_, '_> {
         let led = usize::from(window.text[at] == b'\\');
         let after = at + led + escape_len(window, at + led);
         self.begins_at(at)?;
-        if after > at { self.begins_at(after) } else { Ok(()) }
+        if after > at {
+            self.begins_at(after)?;
+        }
+        for lead in keys::leads(window.text[after]) {
+            if window.starts_with(after, lead)? {
+                return self.lead(after);
+            }
+        }
+        Ok(())
     }
 
     #[inline]
@@ -260,10 +269,8 @@ impl Scan<'_, '_> {
         // The same, where the run is the last of the parts.
         let (mut first, mut last) = (from, None);
         if end - start >= PART && matches!(window.before(from), Some(b':' | b'|')) {
-            first -= PARTS.run_back(window.back(from, 128));
-            last = near.takes(from + long - first, index::features(&window.text[first..from + long]));
+            (first, last) = self.last_part(from, from + long);
         }
-        let all = from + long - first;
         let Some(plain) = short.max(whole).max(both).max(last) else { return Ok(false) };
         let mut words = std::mem::take(&mut self.words);
         let context = first.saturating_sub(NEAR);
@@ -275,14 +282,35 @@ impl Scan<'_, '_> {
             self.words = words;
             return Ok(false);
         }
+        self.words = words;
+        self.nearest([first, from, start], [end, from + long, from + pair])
+    }
+
+    /// Where the parts begin of which `from..end` is the last, and whether a rule takes them all: see [`index::Near::takes`].
+    #[inline(never)]
+    fn last_part(&self, from: usize, end: usize) -> (usize, Option<bool>) {
+        let window = self.window;
+        let first = from - PARTS.run_back(window.back(from, 128));
+        let near = &self.engine.index.near;
+        (first, near.takes(end - first, index::features(&window.text[first..end])))
+    }
+
+    /// The surest rule, of those with a word before the token, that takes one beginning at one of `starts`: the whole
+    /// before a part, as what begins in the run may be the rest of what began before it.
+    #[inline(never)]
+    fn nearest(&mut self, starts: [usize; 3], ends: [usize; 3]) -> Look<bool> {
+        let window = self.window;
+        let near = &self.engine.index.near;
+        let [first, from, start] = starts;
+        let mut words = std::mem::take(&mut self.words);
+        let lengths = [ends[0] - start, ends[1] - from, ends[2] - from, ends[1] - first];
         let context = first - own_context(window.back(first, NEAR)).len();
         near.words_in(&window.text[context..], from - context, &mut words);
         let mut best: Option<(u16, u8, Hit)> = None;
-        for n in near.rules_for(&words, [end - start, long, pair, all]) {
+        for n in near.rules_for(&words, lengths) {
             let rule = &self.engine.index.rules[usize::from(n)];
-            // The whole before a part: what begins in the run may be the rest of what began before it.
-            for (n, at) in [first, from, start].into_iter().enumerate() {
-                if n > 0 && at == [first, from][n - 1] {
+            for (n, at) in starts.into_iter().enumerate() {
+                if n > 0 && at == starts[n - 1] {
                     continue;
                 }
                 let free = at != start

@@ -66,11 +66,8 @@ pub(crate) fn strong(value: &[u8]) -> bool {
         return false;
     }
     // What a generator draws is not the same few characters over and over.
-    if value.len() >= 16 && !has_kinds(value, 5) {
-        return false;
-    }
     if value.iter().all(|&b| HEX.has(b)) {
-        return value.len() >= 16;
+        return value.len() >= 16 && has_kinds(value, 5);
     }
     random::is_random(value)
         || letters > 0 && digits >= 3 && value.len() >= 12
