@@ -53,6 +53,11 @@ impl Scan<'_, '_> {
     /// One of [`keys::LEADS`] stands at `at`.
     #[inline(never)]
     pub(crate) fn lead(&mut self, at: usize) -> Look<()> {
+        if self.window.text[at] | 0x20 == b's'
+            && self.window.text[at..].get(1).is_some_and(|b| b | 0x20 == b's')
+        {
+            return self.named_ssn(at + 3);
+        }
         if self.window.text[at] != b'-' {
             return self.name(at, [0; 4]);
         }
@@ -123,6 +128,8 @@ impl Scan<'_, '_> {
                 self.inserted(start, end)
             } else if name.len() >= 8 && name[name.len() - 8..].eq_ignore_ascii_case(b"mnemonic") {
                 self.mnemonic(start, end)
+            } else if decoy::contains_any_case(name, b"social") {
+                self.named_ssn(end)
             } else {
                 self.before_name(start, end)?;
                 self.signed(end)

@@ -730,11 +730,11 @@ const IBAN: [(&[u8; 2], u8); 89] = [
     (b"YE", 30),
 ];
 
-/// The account number without blanks, in upper case, and its length.
+/// The account number without blanks and dashes, in upper case, and its length.
 fn iban_text(t: &[u8]) -> Option<([u8; 34], usize)> {
     let mut out = [0; 34];
     let mut n = 0;
-    for &b in t.iter().filter(|&&b| b != b' ') {
+    for &b in t.iter().filter(|&&b| b != b' ' && b != b'-') {
         if !b.is_ascii_alphanumeric() {
             return None;
         }

@@ -101,8 +101,8 @@ pub(crate) const STEMS: [&[u8]; NAMES + 43] = [
 ];
 
 /// Words that are looked for only where a word begins, which costs less: names of commands and of what takes a
-/// password as an argument, and flags in lists, before whose dash a quote stands.
-pub(crate) const LEADS: [&[u8]; 18] = [
+/// password as an argument, numbers of social security, and flags in lists, before whose dash a quote stands.
+pub(crate) const LEADS: [&[u8]; 22] = [
     b"schtasks",
     b"rabbitmqctl",
     b"DriverManager.",
@@ -113,6 +113,10 @@ pub(crate) const LEADS: [&[u8]; 18] = [
     b"bindpw ",
     b"rootpw ",
     b"encrypt",
+    b"ssn",
+    b"SSN ",
+    b"SSN:",
+    b"SSN=",
     b"-a\"",
     b"-p\"",
     b"-P\"",

@@ -3,11 +3,24 @@
 use std::net::Ipv6Addr;
 
 use crate::checks;
-use crate::class::{ALNUM, ByteSet, DIGIT, HEX};
+use crate::class::{ALNUM, ALPHA, ByteSet, DIGIT, HEX};
 use crate::engine::Scan;
 use crate::rule::rank;
 use crate::window::{Look, Window};
 
+/// Letters with marks, as Latin-1 and its neighbours have: their bytes.
+const LATIN: ByteSet = {
+    let mut bytes = [0; 67];
+    let mut i = 0;
+    while i < 64 {
+        bytes[i] = 0x80 + i as u8;
+        i += 1;
+    }
+    bytes[64] = 0xC3;
+    bytes[65] = 0xC4;
+    bytes[66] = 0xC5;
+    ByteSet::of(&bytes)
+};
 const SEPARATOR: ByteSet = ByteSet::of(b" -");
 
 fn verify(name: &str, text: &[u8]) -> bool {
@@ -69,6 +82,25 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
+    /// The name of a social security number ends at `end`: the number, which needs no dashes there.
+    pub(crate) fn named_ssn(&mut self, end: usize) -> Look<()> {
+        let Some(rule) = self.engine.parsers.ssn else { return Ok(()) };
+        let window = self.window;
+        let start = window.run(end, &ByteSet::of(b" \t\"'\\:=#"), 8)?;
+        let stop = window.run(start, &DIGIT.or(ByteSet::of(b" -.")), 12)?;
+        let stop = stop - ByteSet::of(b" -.").run_back(&window.text[start..stop]);
+        let groups: Vec<usize> =
+            window.text[start..stop].split(|b| !b.is_ascii_digit()).map(<[u8]>::len).collect();
+        if start > end
+            && (groups == [9] || groups == [3, 2, 4])
+            && verify("ssn", &window.text[start..stop])
+            && !glued_after(window, stop)?
+        {
+            self.push(rule, rank::FORM, start, stop, 0);
+        }
+        Ok(())
+    }
+
     /// Many digits at `at`, perhaps in groups.
     pub(crate) fn card(&mut self, at: usize) -> Look<()> {
         let Some(rule) = self.engine.parsers.card else { return Ok(()) };
@@ -95,6 +127,13 @@ impl Scan<'_, '_> {
                 marks += 1;
             }
             match window.at(end)? {
+                // Dots stand in versions and fractions: only groups of four are a card's.
+                Some(b'.')
+                    if separator.is_none_or(|s| s == b'.') && self.engine.wanted.words && end - here == 4 =>
+                {
+                    separator = Some(b'.');
+                    here = end + 1;
+                }
                 Some(b) if SEPARATOR.has(b) && separator.is_none_or(|s| s == b) => {
                     separator = Some(b);
                     here = end + 1;
@@ -156,13 +195,17 @@ impl Scan<'_, '_> {
     pub(crate) fn email(&mut self, at: usize) -> Look<()> {
         let Some(rule) = self.engine.parsers.email else { return Ok(()) };
         let window = self.window;
-        let local = ALNUM.or(ByteSet::of(b"._%+'-"));
+        let local = ALNUM.or(LATIN).or(ByteSet::of(b"._%+'-"));
         let mut start = at - local.run_back(window.back(at, 64));
         start += crate::token::escape_len(window, start);
-        while start < at && matches!(window.text[start], b'.' | b'\'' | b'-' | b'%') {
+        // Bytes of a character that began before are of another script.
+        while start < at && matches!(window.text[start], b'.' | b'\'' | b'-' | b'%' | 0x80..=0xBF) {
             start += 1;
         }
-        let mut end = window.run(at + 1, &ALNUM.or(ByteSet::of(b".-")), 255)?;
+        if start == at && window.before(at) == Some(b'"') {
+            start = quoted_local(window, at).unwrap_or(at);
+        }
+        let mut end = window.run(at + 1, &ALNUM.or(LATIN).or(ByteSet::of(b".-")), 255)?;
         while end > at && matches!(window.text[end - 1], b'.' | b'-') {
             end -= 1;
         }
@@ -171,7 +214,10 @@ impl Scan<'_, '_> {
         let top = labels.next().unwrap_or_default();
         let named = top.len() >= 2 && top.iter().all(u8::is_ascii_alphabetic) || top.starts_with(b"xn--");
         let mut rest = labels.peekable();
-        if start < at && named && rest.peek().is_some() && rest.all(|l| !l.is_empty()) {
+        // `git@host:path`, and the pictures for screens of several densities: `icon@2x.png`.
+        let remote = &window.text[start..at] == b"git" && window.at(end)? == Some(b':');
+        let image = domain.len() > 3 && domain[0].is_ascii_digit() && &domain[1..3] == b"x.";
+        if start < at && named && !remote && !image && rest.peek().is_some() && rest.all(|l| !l.is_empty()) {
             self.push(rule, rank::FORM, start, end, 0);
         }
         Ok(())
@@ -188,6 +234,19 @@ impl Scan<'_, '_> {
             }
         }
         let first = window.text[at];
+        if first.is_ascii_digit() && window.run(at, &DIGIT, 5)? == at + 4 && window.at(at + 4)? == Some(b'.')
+        {
+            self.card(at)?;
+        }
+        // `::ffff:192.0.2.1`
+        if window.back(at, 2) == b"::"
+            && window.before(at - 2).is_none_or(|b| !b.is_ascii_alphanumeric() && b != b':')
+            && let Some(rule) = engine.parsers.ip
+            && let Some(end) = ip(window, at - 2)?
+        {
+            self.push(rule, rank::FORM, at - 2, end, 0);
+            return Ok(());
+        }
         if HEX.has(first) && window.before(at) != Some(b':') {
             if let Some(rule) = engine.parsers.mac
                 && let Some(end) = mac(window, at)?
@@ -201,6 +260,14 @@ impl Scan<'_, '_> {
                 self.push(rule, rank::FORM, at, end, 0);
                 return Ok(());
             }
+        } else if first.is_ascii_digit()
+            && let Some(rule) = engine.parsers.ip
+            && let Some(end) = ip(window, at)?
+            && !window.text[at..end].contains(&b':')
+        {
+            // `client:192.0.2.1`
+            self.push(rule, rank::FORM, at, end, 0);
+            return Ok(());
         }
         if first.is_ascii_digit()
             && let Some(rule) = engine.parsers.phone
@@ -255,7 +322,10 @@ fn mac(window: Window<'_>, at: usize) -> Look<Option<usize>> {
 fn ip(window: Window<'_>, at: usize) -> Look<Option<usize>> {
     let end = window.run(at, &HEX.or(ByteSet::of(b":.")), 64)?;
     let text = &window.text[at..end];
-    let text = &text[..text.len() - ByteSet::of(b".:").run_back(text)];
+    let mut text = &text[..text.len() - ByteSet::of(b".").run_back(text)];
+    while text.ends_with(b":") && (!text.ends_with(b"::") || text.ends_with(b":::")) {
+        text = &text[..text.len() - 1];
+    }
     let end = at + text.len();
     if glued_before(window, at) && window.before(at) != Some(b'/') {
         return Ok(None);
@@ -263,8 +333,16 @@ fn ip(window: Window<'_>, at: usize) -> Look<Option<usize>> {
     let Ok(text) = std::str::from_utf8(text) else { return Ok(None) };
     let six = text.bytes().filter(|&b| b == b':').count() >= 2;
     if six {
-        let free = !window.at(end)?.is_some_and(|b| b.is_ascii_alphanumeric());
-        return Ok((free && text.len() > 6 && text.parse::<Ipv6Addr>().is_ok()).then_some(end));
+        let free = !window.at(end)?.is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_');
+        // Of two words with `::` between them, as code has, the first must be that of a network in use.
+        let groups: Vec<&str> = text.split(':').filter(|g| !g.is_empty()).collect();
+        let network = groups.len() > 2
+            || groups.iter().any(|g| g.contains('.'))
+            || groups.first().is_some_and(|g| g.len() == 4 && g.starts_with(['2', '3', 'f', 'F']));
+        let digits = text.bytes().any(|b| b.is_ascii_digit());
+        return Ok(
+            (free && digits && network && text.len() > 5 && text.parse::<Ipv6Addr>().is_ok()).then_some(end)
+        );
     }
     // Four numbers below 256; a port may follow.
     let text = text.split(':').next().unwrap_or("");
@@ -274,7 +352,7 @@ fn ip(window: Window<'_>, at: usize) -> Look<Option<usize>> {
         && parts
             .iter()
             .all(|p| p.len() <= 3 && p.bytes().all(|b| b.is_ascii_digit()) && p.parse::<u8>().is_ok());
-    if !four {
+    if !four || is_version(window.back(at, 16)) {
         return Ok(None);
     }
     let free = match window.at(end)? {
@@ -283,6 +361,24 @@ fn ip(window: Window<'_>, at: usize) -> Look<Option<usize>> {
         None => true,
     };
     Ok(free.then_some(end))
+}
+
+/// Whether the words before four numbers say that they are a version or a chapter.
+fn is_version(before: &[u8]) -> bool {
+    let before = &before[..before.len() - ByteSet::of(b" :=\"'").run_back(before)];
+    let word = &before[before.len() - ALPHA.run_back(before)..];
+    ["version", "ver", "section", "chapter", "release", "build"]
+        .iter()
+        .any(|w| word.eq_ignore_ascii_case(w.as_bytes()))
+}
+
+/// Where the local part in quotes begins that ends before `at`: `"john doe"@example.com`.
+fn quoted_local(window: Window<'_>, at: usize) -> Option<usize> {
+    let before = window.back(at - 1, 64);
+    let open = memchr::memrchr(b'"', before)?;
+    let inner = &before[open + 1..];
+    let plain = inner.iter().all(|&b| ALNUM.has(b) || matches!(b, b' ' | b'.' | b'_' | b'-'));
+    (!inner.is_empty() && plain && inner.len() < 40).then(|| at - 1 - before.len() + open)
 }
 
 /// A telephone number: international (E.164), or national with the separators that people write.
@@ -320,10 +416,16 @@ fn phone(window: Window<'_>, at: usize) -> Look<Option<(usize, usize)>> {
         (8..=15).contains(&digits)
     } else {
         let area = text.starts_with(b"(") && groups >= 2 && (7..=11).contains(&digits);
-        let dashed = text.iter().filter(|&&b| b == b'-').count() == 2 && digits == 10 && groups == 3;
+        // 415-555-2671, 1-800-555-0199
+        let parts = || text.split(|b| *b == b'-').rev().map(<[u8]>::len);
+        let dashed =
+            parts().take(3).eq([4, 3, 3]) && (groups == 3 || groups == 4 && text[0] == b'1' && digits == 11);
+        let dotted = text.split(|b| *b == b'.').map(<[u8]>::len).eq([3, 3, 4]);
+        // The exit code is a plus.
+        let most = if text.starts_with(b"00") { 15 } else { 11 };
         let trunk =
-            text.starts_with(b"0") && groups >= 2 && (9..=11).contains(&digits) && !text.contains(&b'.');
-        area || dashed || trunk
+            text.starts_with(b"0") && groups >= 2 && (9..=most).contains(&digits) && !text.contains(&b'.');
+        area || dashed || dotted || trunk
     };
     let date = groups == 3 && text.len() == 10 && digits == 8;
     Ok((form && !date && !odd && !glued_after(window, end)?).then_some((start, end)))
