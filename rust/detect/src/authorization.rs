@@ -229,3 +229,18 @@ pub(crate) fn scheme_len(value: &[u8]) -> Option<usize> {
 fn trim_dots(value: &[u8]) -> &[u8] {
     &value[..value.len() - ByteSet::of(b".,:;").run_back(value)]
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn quoted_parameters_go_with_the_rest() {
+        let detector = crate::Detector::new(&crate::Policy::default()).unwrap_or_else(|e| panic!("{e}"));
+        let digest = r#"username="bob", nonce="x1", response="0a4f113b9c""#;
+        for (before, after) in [("Authorization: Digest ", "\r\nHost: x"), ("authorization: digest ", "\n")] {
+            let text = format!("{before}{digest}{after}");
+            let found: Vec<&str> =
+                detector.scan(text.as_bytes()).iter().map(|m| &text[m.start..m.end]).collect();
+            assert_eq!(found, [digest]);
+        }
+    }
+}

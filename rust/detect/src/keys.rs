@@ -102,7 +102,7 @@ pub(crate) const STEMS: [&[u8]; NAMES + 43] = [
 
 /// Words that are looked for only where a word begins, which costs less: names of commands and of what takes a
 /// password as an argument, numbers of social security, and flags in lists, before whose dash a quote stands.
-pub(crate) const LEADS: [&[u8]; 22] = [
+pub(crate) const LEADS: [&[u8]; 26] = [
     b"schtasks",
     b"rabbitmqctl",
     b"DriverManager.",
@@ -122,6 +122,10 @@ pub(crate) const LEADS: [&[u8]; 22] = [
     b"-P\"",
     b"-P'",
     b"-w\"",
+    b"-a\\",
+    b"-p\\",
+    b"-P\\",
+    b"-w\\",
     b"-a'",
     b"-p'",
     b"-w'",

@@ -456,4 +456,78 @@ mod tests {
             assert!(!is_other(text.as_bytes()), "{text}");
         }
     }
+
+    /// What of `text` is found with every rule for personal data.
+    fn found(text: &str) -> Vec<&str> {
+        let policy = crate::Policy { pii: crate::Pii::All, ..crate::Policy::default() };
+        let detector = crate::Detector::new(&policy).unwrap_or_else(|e| panic!("{e}"));
+        detector.scan(text.as_bytes()).iter().map(|m| &text[m.start..m.end]).collect()
+    }
+
+    #[test]
+    fn addresses_in_the_ways_they_are_written() {
+        for address in [
+            "::ffff:192.0.2.128",
+            "2001:db8::",
+            "64:ff9b::192.0.2.33",
+            "fd12:3456:789a:1::1",
+            "203.0.113.77",
+            "josé@example.test",
+            "bob@bücher.example",
+            "\"john doe\"@example.test",
+            "1-800-555-0199",
+            "415.555.2671",
+            "001 415 555 2671",
+        ] {
+            assert_eq!(found(&format!("x {address} y")), [address]);
+            assert_eq!(found(&format!("client={address}, y")), [address]);
+        }
+        for text in [
+            "abc::def::ghi",
+            "cafe::babe::object",
+            "face::beef()",
+            "version 1.2.3.4 of x",
+            "section 1.2.3.4",
+            "git@github.test:a/b.git",
+            "icon@2x.png",
+            "id 123-45-67890",
+            "联系我@例",
+        ] {
+            assert!(found(text).is_empty(), "{text}: {:?}", found(text));
+        }
+    }
+
+    #[test]
+    fn numbers_in_the_ways_they_are_grouped() {
+        let complete = |name: &str, digits: &str| {
+            let mut number = digits.as_bytes().to_vec();
+            (checks::find(name).expect("is there").complete)(&mut number);
+            String::from_utf8(number).expect("digits")
+        };
+        let iban = complete("iban", "DE00123456781234567890");
+        let card = complete("luhn", "4357267937980718");
+        let groups = |number: &str, sign: &str| {
+            let parts: Vec<&str> =
+                number.as_bytes().chunks(4).filter_map(|c| std::str::from_utf8(c).ok()).collect();
+            parts.join(sign)
+        };
+        for number in [&iban, &card] {
+            for sign in ["", " ", "-", "\u{a0}", "\u{202f}"] {
+                let written = groups(number, sign);
+                assert_eq!(found(&format!("no {written}, y")), [written.as_str()]);
+            }
+        }
+        let dotted = groups(&card, ".");
+        assert_eq!(found(&format!("no {dotted} y")), [dotted.as_str()]);
+        let ssn = complete("ssn", "512345678");
+        let named = [
+            format!("\"ssn\":\"{ssn}\""),
+            format!("SSN: {} {} {}", &ssn[..3], &ssn[3..5], &ssn[5..]),
+            format!("socialSecurityNumber={ssn}"),
+        ];
+        for text in &named {
+            assert_eq!(found(text).len(), 1, "{text}");
+        }
+        assert!(found("ssn: 000123456, class_ssn 1234").is_empty());
+    }
 }

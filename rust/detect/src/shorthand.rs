@@ -7,7 +7,6 @@ use crate::chosen;
 use crate::class::{ALNUM, ByteSet};
 use crate::decoy;
 use crate::engine::Scan;
-use crate::random;
 use crate::rule::rank;
 use crate::window::Look;
 
@@ -39,7 +38,7 @@ impl Scan<'_, '_> {
             || USER.run(user) < user.len()
             || user.iter().all(u8::is_ascii_digit)
             || !chosen::is(password)
-            || password.contains(&b'-') && !random::is_random(password)
+            || password.contains(&b'-') && !password.iter().any(u8::is_ascii_uppercase)
             || password.contains(&b':')
             || decoy::is_reference(password, false)
             || SCHEMES.iter().any(|s| user.eq_ignore_ascii_case(s.as_bytes()))

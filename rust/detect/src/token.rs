@@ -173,7 +173,8 @@ impl Scan<'_, '_> {
         if after > at {
             self.begins_at(after)?;
         }
-        for lead in keys::leads(window.text[after]) {
+        let Some(letter) = window.at(after)? else { return Ok(()) };
+        for lead in keys::leads(letter) {
             if window.starts_with(after, lead)? {
                 return self.lead(after);
             }
