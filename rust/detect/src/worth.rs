@@ -65,22 +65,12 @@ pub(crate) fn strong(value: &[u8]) -> bool {
     if digits == value.len() {
         return false;
     }
-    // What a generator draws is not the same few characters over and over.
     if value.iter().all(|&b| HEX.has(b)) {
-        return value.len() >= 16 && has_kinds(value, 5);
+        return value.len() >= 16;
     }
     random::is_random(value)
         || letters > 0 && digits >= 3 && value.len() >= 12
         || value.len() >= 32 && has_digit_or_mixed(value)
-}
-
-/// Whether at least so many different characters stand in `value`.
-fn has_kinds(value: &[u8], least: u32) -> bool {
-    let mut seen = 0_u128;
-    for b in value {
-        seen |= 1 << (b & 127);
-    }
-    seen.count_ones() >= least
 }
 
 /// `*` and a SHA-1, as `MySQL` keeps passwords.

@@ -137,7 +137,6 @@ pub(super) const MIXED: Notation = Notation {
     kept: &[
         "| password | string | required |\n",
         "| token | The API token | yes |\n",
-        "okta_api_token: 000000000000000000000000000000000000000000aa",
         "<setting name=\"PasswordPolicy\" serializeAs=\"String\"><value>Strong8Chars</value></setting>",
         "UNIQUE KEY `index_of_names2` (`name`)",
         "\"-p\" is the flag of redis-cli for \"port2345\"",
