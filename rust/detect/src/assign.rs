@@ -5,7 +5,8 @@
 
 use std::sync::LazyLock;
 
-use crate::authorization::{TOKEN68, scheme_len};
+use crate::authorization::scheme_len;
+use crate::call::CREDENTIALS;
 use crate::chosen;
 use crate::class::{ALNUM, ALPHA, ByteSet, SPACE};
 use crate::decoy;
@@ -14,10 +15,11 @@ use crate::keys::{self, Kind};
 use crate::lexicon::Lexicon;
 use crate::rule::rank;
 use crate::sign::{Sign, sign_may_follow};
+use crate::stems;
 use crate::token::escape_len;
 use crate::value::Value;
 use crate::window::{Look, Window};
-use crate::worth::{COMMON, PRIMITIVES, has_digit_or_mixed, is_sentence, worth};
+use crate::worth::{COMMON, PRIMITIVES, is_sentence, worth};
 
 /// What names are made of.
 pub(crate) const NAME: ByteSet = ALNUM.or(ByteSet::of(b"_-."));
@@ -39,7 +41,7 @@ impl Scan<'_, '_> {
         let Some(&letters) = window.text.get(at..at + 4).and_then(<[u8]>::first_chunk) else {
             return window.at(at + 3).map(|_| ());
         };
-        let Some(named) = keys::begins(letters).filter(|_| at >= self.key_end) else { return Ok(()) };
+        let Some(named) = stems::begins(letters).filter(|_| at >= self.key_end) else { return Ok(()) };
         if !named && (self.connection(at)? || self.foreign(at)?) {
             return Ok(());
         }
@@ -50,7 +52,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// One of [`keys::LEADS`] stands at `at`.
+    /// One of [`stems::LEADS`] stands at `at`.
     #[inline(never)]
     pub(crate) fn lead(&mut self, at: usize) -> Look<()> {
         if self.window.text[at] | 0x20 == b's'
@@ -228,135 +230,6 @@ impl Scan<'_, '_> {
             Some(b',' | b';' | b'|' | b'\t' | b'\n' | b'\r') => self.column(kind, start, end),
             _ => Ok(()),
         }
-    }
-
-    /// `IDENTIFIED BY 'x'`, `IDENTIFIED WITH y BY 'x'`.
-    fn identified(&mut self, end: usize) -> Look<()> {
-        let window = self.window;
-        let line = window.run(end, &not(b"\n;'\""), 64)?;
-        let Some(by) = crate::index::find(&window.text[end..line].to_ascii_lowercase(), b" by ") else {
-            return Ok(());
-        };
-        let at = end + by + 4;
-        if window.at(at)? == Some(b'\'') {
-            return self.assigned(Kind::Password, Sign::Blank, at);
-        }
-        let at = at + usize::from(window.at(at)? == Some(b'"'));
-        let stop = window.run(at, &not(b"\" ;\n\r"), 64)?;
-        if chosen::is(&window.text[at..stop]) {
-            self.judge(Kind::Password, Sign::Blank, Value { start: at, end: stop, quoted: false });
-        }
-        Ok(())
-    }
-
-    /// `MNEMONIC=` and the words that a wallet is made of (BIP 39).
-    fn mnemonic(&mut self, start: usize, end: usize) -> Look<()> {
-        let window = self.window;
-        let Some((_, at)) = self.sign(start, end, Kind::Secret)? else { return Ok(()) };
-        let from = window.run(at, &BLANK.or(QUOTES).or(ByteSet::of(b"\\")), 8)?;
-        let stop = window.run(from, &crate::class::LOWER.or(ByteSet::of(b" ")), 256)?;
-        let text = window.text[from..stop].trim_ascii_end();
-        let words = text.split(|b| *b == b' ').count();
-        let short = text.split(|b| *b == b' ').all(|w| (3..=8).contains(&w.len()));
-        if let Some(rule) =
-            self.engine.parsers.secret.filter(|_| short && matches!(words, 12 | 15 | 18 | 21 | 24))
-        {
-            self.push(rule, rank::KEYED, from, from + text.len(), 0);
-        }
-        Ok(())
-    }
-
-    /// `AUTH PLAIN x` (RFC 4954), `AUTH x` (Redis) and `PASS x` (FTP, POP3), as a line of their own.
-    fn logged_in(&mut self, start: usize, end: usize) -> Look<bool> {
-        let window = self.window;
-        let before = window.back(start, 48);
-        let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
-        let prompt = line.ends_with(b"> ") || line.ends_with(b"redis-cli ");
-        let first = window.run(end, &BLANK, 2)?;
-        let name = window.run(first, &ALNUM, 16)?;
-        let auth = window.text[start] == b'A';
-        if auth && matches!(&window.text[first..name], b"PLAIN" | b"LOGIN" | b"XOAUTH2") {
-            let at = window.run(name, &BLANK, 2)?;
-            let stop = window.run(at, &TOKEN68, VALUE_MAX)?;
-            let value = &window.text[at..stop];
-            if let Some(rule) =
-                self.engine.parsers.authorization.filter(|_| value.len() >= 12 && has_digit_or_mixed(value))
-            {
-                self.push(rule, rank::HEADER, at, stop, 0);
-            }
-            return Ok(true);
-        }
-        if !line.is_empty() && !prompt {
-            return Ok(false);
-        }
-        let visible = not(b" \t\r\n\"'`<>\\");
-        let stop = window.run(first, &visible, 128)?;
-        // `AUTH user password`
-        let second = if auth && window.at(stop)? == Some(b' ') { stop + 1 } else { first };
-        let stop = window.run(second, &visible, 128)?;
-        let word = &window.text[second..stop];
-        let fits = if prompt { chosen::may_be(word) } else { chosen::is(word) };
-        if !fits || window.at(stop)?.is_some_and(|b| !matches!(b, b'\r' | b'\n') && !prompt) {
-            return Ok(false);
-        }
-        self.judge(Kind::Password, Sign::Blank, Value { start: second, end: stop, quoted: false });
-        Ok(true)
-    }
-
-    /// `new NetworkCredential("user", "password")`: the string after `n` arguments is the password.
-    pub(crate) fn nth_argument(&mut self, end: usize, n: usize) -> Look<()> {
-        let window = self.window;
-        if window.at(end)? != Some(b'(') {
-            return Ok(());
-        }
-        let mut at = end + 1;
-        for _ in 0..n {
-            // A string may hold commas and brackets.
-            let open = window.run(at, &BLANK.or(ByteSet::of(b"\\")), 16)?;
-            if let Some(quote) = window.at(open)?.filter(|b| QUOTES.has(*b)) {
-                at = window.run(open + 1, &not(&[quote, b'\n']), 256)? + 1;
-            }
-            let next = window.run(at.min(window.text.len()), &not(b",\n()"), 128)?;
-            at = window.run(next, &ByteSet::of(b", \t\n\r"), 64)?;
-            if at == next || window.text[next] != b',' {
-                return Ok(());
-            }
-        }
-        self.argument(at)
-    }
-
-    /// A quoted password at `at`, as an argument.
-    pub(crate) fn argument(&mut self, at: usize) -> Look<()> {
-        self.assigned(Kind::Password, Sign::Pair, at)
-    }
-
-    /// `login x password y` of `.netrc` and its like: a name stands between the two words.
-    pub(crate) fn logs_in(&self, start: usize, kind: Kind) -> bool {
-        if kind != Kind::Password {
-            return false;
-        }
-        let mut words = self.window.back(start, 128).rsplit(|b| SPACE.has(*b)).filter(|w| !w.is_empty());
-        let (Some(name), Some(word)) = (words.next(), words.next()) else { return false };
-        let filler = [
-            &b"with"[..],
-            b"and",
-            b"using",
-            b"by",
-            b"or",
-            b"the",
-            b"a",
-            b"to",
-            b"for",
-            b"from",
-            b"his",
-            b"your",
-        ];
-        [&b"login"[..], b"machine", b"account", b"username", b"user"]
-            .iter()
-            .any(|w| word.eq_ignore_ascii_case(w))
-            && name.iter().any(u8::is_ascii_alphanumeric)
-            && !name.starts_with(b"-")
-            && !filler.contains(&name)
     }
 
     /// The value of a key of this kind, at `at` or after the blanks there.
@@ -608,32 +481,6 @@ impl Scan<'_, '_> {
         found
     }
 }
-
-/// What takes a password as an argument, and how many others go before it.
-const CREDENTIALS: &[(&str, usize)] = &[
-    ("NetworkCredential", 1),
-    ("PSCredential", 1),
-    ("PasswordCredentials", 1),
-    ("PasswordCredential", 1),
-    ("BasicAuth", 1),
-    ("DigestAuth", 1),
-    ("PasswordAuthenticationToken", 1),
-    ("login", 1),
-    ("WiFi.begin", 1),
-    ("simple_bind", 1),
-    ("simple_bind_s", 1),
-    ("ldap_bind", 2),
-    ("jwt.sign", 1),
-    ("jwt.verify", 1),
-    ("jwt.encode", 1),
-    ("jwt.decode", 1),
-    ("DriverManager.getConnection", 2),
-    ("MySQLdb.connect", 2),
-    ("mysqli", 2),
-    ("mysqli_connect", 2),
-    ("mysql_connect", 2),
-    ("mysql_pconnect", 2),
-];
 
 /// The name without `set` or `with`, where a call follows: what is given to it.
 fn setter(name: &[u8], next: Option<u8>) -> &[u8] {

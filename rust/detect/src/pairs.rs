@@ -149,29 +149,6 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    /// The options of a login module of Java: `required username="a" user_bob="x";`.
-    pub(crate) fn jaas(&mut self, end: usize) -> Look<()> {
-        let window = self.window;
-        let mut at = end;
-        for _ in 0..64 {
-            at = window.run(at, &SPACE.or(ByteSet::of(b"\\")), 64)?;
-            let name = window.run(at, &NAME, 64)?;
-            let option = &window.text[at..name];
-            at = name;
-            if window.at(name)? == Some(b'=') {
-                let Some(value) = self.value(Sign::Assign, name + 1)? else { break };
-                let secret = option.starts_with(b"user_") || keys::classify(option) == Some(Kind::Password);
-                if secret {
-                    self.judge(Kind::Password, Sign::Assign, value);
-                }
-                at = value.end + usize::from(value.quoted);
-            } else if option.is_empty() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// The value inside an object that a secret's name introduces; `open` is behind its brace.
     pub(crate) fn inside(&self, open: usize) -> Look<Option<(Sign, usize)>> {
         self.member(open, is_content)

@@ -75,25 +75,6 @@ impl Scan<'_, '_> {
         self.joined_by(kind, word_end, rest)
     }
 
-    /// `"AUTH" "x"`, `"AUTH" "user" "x"`: what the monitor of Redis prints.
-    pub(crate) fn monitored(&mut self, end: usize) -> Look<bool> {
-        let window = self.window;
-        let mut last = None;
-        let mut at = end;
-        for _ in 0..2 {
-            if !window.starts_with(at, b"\" \"")? {
-                break;
-            }
-            let Some(value) = self.value(Sign::Pair, at + 2)? else { break };
-            at = value.end;
-            last = Some(value);
-        }
-        if let Some(value) = last {
-            self.judge(Kind::Password, Sign::Pair, value);
-        }
-        Ok(last.is_some())
-    }
-
     /// `password, V` and the like.
     fn joined_by(&mut self, kind: Kind, word_end: usize, rest: &[u8]) -> Look<()> {
         if let Some(join) = JOINS.iter().find(|j| rest.starts_with(j.as_bytes())) {

@@ -22,6 +22,7 @@ const SCHEMES: &[&str] =
     &["mailto", "sip", "sips", "xmpp", "acct", "email", "mail", "from", "to", "cc", "bcc", "sha256"];
 /// Ends of names that are of no use outside of a network.
 const INSIDE: &[&str] = &["localhost", ".local", ".internal", ".lan", ".corp", ".svc", ".intranet", ".home"];
+
 impl Scan<'_, '_> {
     /// `@` stands at `at`.
     pub(crate) fn shorthand(&mut self, at: usize) -> Look<()> {
@@ -51,8 +52,8 @@ impl Scan<'_, '_> {
         let number = host.iter().all(|b| b.is_ascii_digit() || *b == b'.')
             && host.iter().filter(|b| **b == b'.').count() == 3;
         let inside = INSIDE.iter().any(|name| host.ends_with(name.as_bytes()));
-        if !host.is_empty()
-            && (port && (number || ALNUM.or(ByteSet::of(b".-")).run(host) == host.len()) || number || inside)
+        let named = ALNUM.or(ByteSet::of(b".-")).run(host) == host.len() && !host.is_empty();
+        if (number || inside || port && named)
             && let Some(rule) = self.engine.parsers.userinfo
         {
             self.push(rule, rank::FORM, start + colon + 1, at, 0);
