@@ -95,27 +95,25 @@ class MemoryHit(MemoryQueryResult):
     components: dict[str, float | None] = field(default_factory=dict)
 
     @classmethod
-    def of_row(
-        cls, row: Mapping[str, Any], relevance_score: float, bm25: float, components: dict[str, float | None]
-    ) -> MemoryHit:
-        """A hit whose record is made when it is asked for: most are read for their content alone."""
+    def of(cls, found: dict[str, Any], *, explain: bool) -> MemoryHit:
+        """A hit of what the native search gives: its attributes, and `_found`, of which the rest is made when it is asked
+        for. Most are read for their content alone.
+        """
         hit = cls.__new__(cls)
-        hit.__dict__.update(
-            content=row["content"],
-            relevance_score=relevance_score,
-            namespace=str(_namespace(row["namespace"])),
-            memory_id=row["id"],
-            bm25=bm25,
-            components=components,
-            _row=row,
-        )
+        found["namespace"] = _name(found["namespace"])
+        found["components"] = found["_found"].components() if explain else {}
+        hit.__dict__ = found
         return hit
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - called for what is not there yet
-        if name != "record" or "_row" not in self.__dict__:
+        if name != "record" or "_found" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self.record = record_of(self.__dict__.pop("_row"))
+        self.record = record_of(self.__dict__.pop("_found").row())
         return self.record
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied or pickled: all of it."""
+        return {"record": self.record, **self.__dict__}
 
 
 class StoreStats(NamedTuple):
@@ -297,6 +295,11 @@ _LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 def _namespace(key: bytes) -> Namespace:
     # Most records of one read are of the same few.
     return Namespace.from_key(key)
+
+
+@lru_cache(maxsize=1024)
+def _name(key: bytes) -> str:
+    return str(_namespace(key))
 
 
 def record_of(row: Mapping[str, Any]) -> MemoryRecord:

@@ -320,7 +320,7 @@ class MemoryStore:
             if self._graphs is not None and embedded is not None:
                 near = self._graphs.near(core, scope.key, embedded[1], core.pool(which[-1]))
             rows = core.search(scope.key, scope.below, text, *which, embedded=embedded, near=near, **how)
-            found.append([_hit(row, parts, explain=explain) for row, parts in rows])
+            found.append([MemoryHit.of(row, explain=explain) for row in rows])
         hits = found[0] if len(found) == 1 else retrieval.merged(found)
         return (hits if reranker is None else retrieval.reranked(hits, texts[0], reranker))[:most]
 
@@ -501,20 +501,6 @@ def _opened(path: str | None, wait: float) -> _core.Records:
     except StoreError as error:
         why = str(error)
     raise StoreError(why if path is None else f"{shown_path(path)}: {why}")
-
-
-def _hit(row: _core._Row, parts: _core._Parts, *, explain: bool) -> MemoryHit:
-    score, bm25, lexical, cosine, semantic, relevance, recency = parts
-    components = {
-        "bm25": bm25,
-        "lexical": lexical,
-        "cosine": cosine,
-        "semantic": semantic,
-        "relevance": relevance,
-        "recency": recency,
-        "importance": row["importance"],
-    }
-    return MemoryHit.of_row(row, score, bm25, components if explain else {})
 
 
 def _path(value: object) -> str | None:

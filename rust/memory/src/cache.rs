@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, RwLock};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use crate::leaf::Leaf;
 use crate::record::COLUMNS;
@@ -107,9 +107,10 @@ impl State {
                 changed.insert((partition, seq));
             }
         }
+        let mut finder = Finder::new(store)?;
         for (partition, seq) in changed {
             if let Some(entry) = self.leaves.get_mut(&partition) {
-                let record = of_seq(store, seq)?;
+                let record = finder.of_seq(seq)?;
                 let mut leaf = entry.leaf.write().expect("a panic with it locked poisons the cache, too");
                 match record {
                     Some(record) => leaf.put(seq, &record, vectors::of_seq(store, seq, dims)?.as_deref()),
@@ -175,11 +176,18 @@ impl State {
     }
 }
 
-/// The memory of a number, if it is there still.
-pub(crate) fn of_seq(store: &Connection, seq: i64) -> Result<Option<Record>, Error> {
-    let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1");
-    let mut statement = store.prepare_cached(&sql)?;
-    statement.query_row([seq], |row| Ok(Record::read(row))).optional()?.transpose()
+/// Reads memories by their numbers, one after the other.
+pub(crate) struct Finder<'s>(CachedStatement<'s>);
+
+impl<'s> Finder<'s> {
+    pub(crate) fn new(store: &'s Connection) -> Result<Self, Error> {
+        Ok(Self(store.prepare_cached(&format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1"))?))
+    }
+
+    /// The memory of a number, if it is there still.
+    pub(crate) fn of_seq(&mut self, seq: i64) -> Result<Option<Record>, Error> {
+        self.0.query_row([seq], |row| Ok(Record::read(row))).optional()?.transpose()
+    }
 }
 
 #[cfg(test)]
