@@ -93,7 +93,6 @@ _Row = dict[str, Any]
 @final
 class Found:
     def row(self) -> _Row: ...
-    def components(self) -> dict[str, float | None]: ...
 
 @final
 class Records:
@@ -145,6 +144,7 @@ class Records:
         recency: float,
         half_life: float,
         importance: float,
+        explain: bool,
     ) -> Sequence[dict[str, Any]]: ...
     def count(self, key: bytes, below: bool) -> int: ...
     @staticmethod

@@ -20,7 +20,7 @@ from ctxproto.memory.namespaces import Namespace, Scope
 from ctxproto.tools.redact import Redactor, default_redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["CONTENT_MAX", "KINDS", "Kind", "Maker", "MemoryHit", "MemoryRecord", "StoreStats", "record_of"]
 
@@ -95,15 +95,17 @@ class MemoryHit(MemoryQueryResult):
     components: dict[str, float | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, found: dict[str, Any], *, explain: bool) -> MemoryHit:
-        """A hit of what the native search gives: its attributes, and `_found`, of which the rest is made when it is asked
-        for. Most are read for their content alone.
+    def several(cls, found: Iterable[dict[str, Any]]) -> list[MemoryHit]:
+        """The hits of what the native search gives: the attributes of each, and `_found`, of which its record is made
+        when it is asked for. Most are read for their content alone.
         """
-        hit = cls.__new__(cls)
-        found["namespace"] = _name(found["namespace"])
-        found["components"] = found["_found"].components() if explain else {}
-        hit.__dict__ = found
-        return hit
+        hits = []
+        for attributes in found:
+            attributes["namespace"] = _name(attributes["namespace"])
+            hit = object.__new__(cls)
+            hit.__dict__ = attributes
+            hits.append(hit)
+        return hits
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - called for what is not there yet
         if name != "record" or "_found" not in self.__dict__:

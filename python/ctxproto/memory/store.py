@@ -311,6 +311,7 @@ class MemoryStore:
             "recency": retrieval.weight("recency", recency),
             "half_life": max(records.span("half_life", half_life), 1e-3) * 1_000_000,
             "importance": retrieval.weight("importance", importance),
+            "explain": explain,
         }
         core, found = self._core, []
         embedding = self._embedding if self._embedding is not None and self._embedding.fits(core) else None
@@ -319,8 +320,8 @@ class MemoryStore:
             near: Numbers = []
             if self._graphs is not None and embedded is not None:
                 near = self._graphs.near(core, scope.key, embedded[1], core.pool(which[-1]))
-            rows = core.search(scope.key, scope.below, text, *which, embedded=embedded, near=near, **how)
-            found.append([MemoryHit.of(row, explain=explain) for row in rows])
+            given = core.search(scope.key, scope.below, text, *which, embedded=embedded, near=near, **how)
+            found.append(MemoryHit.several(given))
         hits = found[0] if len(found) == 1 else retrieval.merged(found)
         return (hits if reranker is None else retrieval.reranked(hits, texts[0], reranker))[:most]
 

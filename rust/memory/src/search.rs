@@ -16,7 +16,7 @@ use crate::words::asked;
 use crate::{Error, Filter, Hit, Query, Record, Scope, Store, Vectors};
 
 /// Candidates that each of words and vectors brings, for each memory that is wanted, and at least.
-const EACH: usize = 4;
+const EACH: usize = 2;
 const LEAST: usize = 50;
 
 /// Of more nobody reads each: every one is compared with all that were chosen before it, some 60 ms for these.
@@ -46,7 +46,7 @@ impl Store {
             let created = views[one.place.leaf].created(one.place.slot);
             0.5_f64.powf(filter.now.saturating_sub(created).max(0) as f64 / query.half_life)
         };
-        let score = |one: &Found| {
+        let worth = |one: &Found| {
             // Most searches do not ask how new or how important a memory is.
             let recency = if query.recency > 0.0 { query.recency * new(one) } else { 0.0 };
             let importance = query.importance * views[one.place.leaf].importance(one.place.slot);
@@ -55,7 +55,7 @@ impl Store {
         let seq = |one: &Found| views[one.place.leaf].seq(one.place.slot);
         // Sorted by themselves: they are much shorter than what they are of.
         let mut order: Vec<(f64, i64, usize)> =
-            found.iter().enumerate().map(|(at, one)| (score(one), seq(one), at)).collect();
+            found.iter().enumerate().map(|(at, one)| (worth(one), seq(one), at)).collect();
         order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
         if query.lambda < 1.0 && most < order.len() && most <= DIVERSE {
             let one = |(score, _, at): &(f64, i64, usize)| {
@@ -72,7 +72,9 @@ impl Store {
         let recency: Vec<f64> = order.iter().map(|(_, _, at)| new(&found[*at])).collect();
         drop(views);
         drop(locked);
-        let store = self.reading()?;
+        let connection = self.reading()?;
+        // One look at the file for all of them.
+        let store = connection.unchecked_transaction()?;
         let (mut finder, mut hits) = (Finder::new(&store)?, Vec::with_capacity(order.len()));
         for ((score, seq, at), recency) in order.into_iter().zip(recency) {
             // Deleted or changed since: what is returned is judged as it is.

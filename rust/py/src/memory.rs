@@ -180,7 +180,7 @@ impl Records {
         Ok(self.call(py, |store| store.list(&scope, &filter))?.into_iter().map(Row::from).collect())
     }
 
-    #[pyo3(signature = (key, below, query, now, at, kind, limit, *, embedded, near, raw, mmr, recency, half_life, importance))]
+    #[pyo3(signature = (key, below, query, now, at, kind, limit, *, embedded, near, raw, mmr, recency, half_life, importance, explain))]
     #[expect(clippy::too_many_arguments, reason = "the fields of a filter and of a query")]
     #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
     fn search<'py>(
@@ -200,6 +200,7 @@ impl Records {
         recency: f64,
         half_life: f64,
         importance: f64,
+        explain: bool,
     ) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let (scope, filter) = (Scope { key, below }, Filter { now, at, kind, limit });
         let rows = one_vector(embedded.as_ref())?;
@@ -207,7 +208,7 @@ impl Records {
         let query =
             Query { text: query, vector, near: &near, raw, lambda: mmr, recency, half_life, importance };
         let hits = self.call(py, |store| store.search(&scope, &query, &filter))?;
-        hits.into_iter().map(|hit| attributes(py, hit)).collect()
+        hits.into_iter().map(|hit| attributes(py, hit, explain)).collect()
     }
 
     /// How many memories a scope has.

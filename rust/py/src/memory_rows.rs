@@ -52,41 +52,37 @@ macro_rules! same_fields {
 same_fields!(Row => Record);
 same_fields!(Record => Row);
 
-/// What a search found, for as long as nobody asks for more than most do.
+/// A memory that a search found, until somebody asks for more of it than most do.
 #[pyclass(frozen, module = "ctxproto._core")]
-pub(crate) struct Found(Hit);
+pub(crate) struct Found(Record);
 
 #[pymethods]
 impl Found {
-    /// The whole memory.
     fn row(&self) -> Row {
-        self.0.record.clone().into()
-    }
-
-    /// What its score was made of.
-    fn components<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let Hit { record, bm25, lexical, cosine, semantic, relevance, recency, .. } = &self.0;
-        let parts = PyDict::new(py);
-        parts.set_item("bm25", bm25)?;
-        parts.set_item("lexical", lexical)?;
-        parts.set_item("cosine", cosine)?;
-        parts.set_item("semantic", semantic)?;
-        parts.set_item("relevance", relevance)?;
-        parts.set_item("recency", recency)?;
-        parts.set_item("importance", record.importance)?;
-        Ok(parts)
+        self.0.clone().into()
     }
 }
 
 /// The attributes of a `MemoryHit`, made here at once: most of the time that a search takes in Python would go to them.
-/// Its namespace is the key.
-pub(crate) fn attributes(py: Python<'_>, hit: Hit) -> PyResult<Bound<'_, PyDict>> {
+/// Its namespace is the key, and the record is `_found`.
+pub(crate) fn attributes(py: Python<'_>, hit: Hit, explain: bool) -> PyResult<Bound<'_, PyDict>> {
+    let components = PyDict::new(py);
+    if explain {
+        components.set_item("bm25", hit.bm25)?;
+        components.set_item("lexical", hit.lexical)?;
+        components.set_item("cosine", hit.cosine)?;
+        components.set_item("semantic", hit.semantic)?;
+        components.set_item("relevance", hit.relevance)?;
+        components.set_item("recency", hit.recency)?;
+        components.set_item("importance", hit.record.importance)?;
+    }
     let fields = PyDict::new(py);
     fields.set_item(intern!(py, "content"), &hit.record.content)?;
     fields.set_item(intern!(py, "relevance_score"), hit.score)?;
     fields.set_item(intern!(py, "namespace"), PyBytes::new(py, &hit.record.namespace))?;
     fields.set_item(intern!(py, "memory_id"), &hit.record.id)?;
     fields.set_item(intern!(py, "bm25"), hit.bm25)?;
-    fields.set_item(intern!(py, "_found"), Found(hit))?;
+    fields.set_item(intern!(py, "components"), components)?;
+    fields.set_item(intern!(py, "_found"), Found(hit.record))?;
     Ok(fields)
 }
