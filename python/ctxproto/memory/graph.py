@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxproto.errors import ConfigError
@@ -138,7 +139,12 @@ class Graph:
 
 
 class Graphs:
-    """The graphs of a store: one for each top-level namespace that has vectors enough, built in the background."""
+    """The graphs of a store: one for each top-level namespace that has vectors enough, built in the background.
+
+    One that fails, for want of memory or because the store cannot be read just then, is given up, and searches look
+    through all until it is built again: after `_COUNTED` searches, after each further failure twice as many, up to
+    `_COUNTED << _PATIENCE`.
+    """
 
     def __init__(self, least: int) -> None:
         try:
@@ -153,7 +159,7 @@ class Graphs:
     def _begin(self) -> None:
         self._pid = os.getpid()
         self._ready: dict[bytes, Graph] = {}
-        self._searched: dict[bytes, int] = {}
+        self._waiting: dict[bytes, _Waiting] = {}
         self._lock = threading.Lock()
 
     def near(self, core: _core.Records, key: bytes, vector: object, most: int) -> list[int]:
@@ -166,26 +172,58 @@ class Graphs:
             return []  # Everything: a graph is one top-level namespace's and nobody else's.
         graph = self._ready.get(top)
         if graph is not None:
-            return graph.near(core, vector, most)
-        if self._due(core, top):
-            threading.Thread(target=self.build, args=(core, top), name="ctxproto-graph", daemon=True).start()
+            try:
+                return graph.near(core, vector, most)
+            except Exception:  # noqa: BLE001 - whatever it is, the store finds without it, or says what is wrong
+                self._give_up(top)
+        elif self._due(core, top):
+            try:
+                threading.Thread(target=self._try, args=(core, top), name="ctxproto-graph", daemon=True).start()
+            except RuntimeError:  # no more threads
+                self._give_up(top)
         return []
 
     def _due(self, core: _core.Records, top: bytes) -> bool:
         with self._lock:
-            times = self._searched[top] = self._searched.get(top, -1) + 1
-            if times % _COUNTED or core.count(top + b"\0", True) < self._least:
+            waiting = self._waiting.setdefault(top, _Waiting())
+            if waiting.building or waiting.searches > 0:
+                waiting.searches -= 1
                 return False
-            self._searched[top] = 1 - _NEVER
-            return True
+            waiting.searches = _COUNTED - 1
+            waiting.building = core.count(top + b"\0", True) >= self._least
+            return waiting.building
+
+    def _try(self, core: _core.Records, top: bytes) -> None:
+        try:
+            self.build(core, top)
+        except Exception:  # noqa: BLE001 - on a thread of its own nobody could catch it
+            self._give_up(top)
+
+    def _give_up(self, top: bytes) -> None:
+        with self._lock:
+            self._ready.pop(top, None)
+            waiting = self._waiting.setdefault(top, _Waiting())
+            waiting.searches = _COUNTED << min(waiting.failures, _PATIENCE)
+            waiting.failures += 1
+            waiting.building = False
 
     def build(self, core: _core.Records, top: bytes) -> int:
         """Builds the graph of a top-level namespace now; of how many vectors."""
         graph = Graph(top + b"\0")
         graph.catch_up(core)
-        self._ready[top] = graph
+        with self._lock:
+            self._ready[top] = graph
         return len(graph)
 
 
-# So many searches no process sees.
-_NEVER = _COUNTED << 50
+@dataclass
+class _Waiting:
+    """A namespace that has no graph: after how many searches to look at it again, and whether one is being built."""
+
+    searches: int = 0
+    failures: int = 0
+    building: bool = False
+
+
+# Failures that make the wait longer.
+_PATIENCE = 10
