@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import itertools
 import math
+import pickle
 import random
 import subprocess
 import sys
@@ -463,3 +466,23 @@ ROW: dict[str, Any] = {
     "content": "x", "kind": "working", "purpose": "", "importance": 0.5, "provenance": "agent",
     "valid_from": None, "valid_to": None, "ttl": None, "metadata": None,
 }  # fmt: skip
+
+
+@given(st.booleans())
+def test_a_hit_is_whole_wherever_it_goes(explain: bool) -> None:
+    """Its record is made when somebody asks for it; copies, pickles and comparisons do."""
+    with MemoryStore(":memory:", embedder=HashEmbedder(8), clock=lambda: 1e9) as store:
+        saved = store.save("a:b", "green tea", metadata={"n": 1})
+
+        def hit() -> Any:
+            return store.search("tea", "a:", explain=explain)[0]
+
+        for other in (copy.copy(hit()), copy.deepcopy(hit()), pickle.loads(pickle.dumps(hit()))):
+            assert other == hit()
+            assert other.record == saved
+            assert vars(other).keys() == {field.name for field in dataclasses.fields(other)}
+        assert dataclasses.asdict(hit())["record"]["metadata"] == {"n": 1}
+        assert dataclasses.replace(hit(), content="milk").record == saved
+        assert "green tea" in repr(hit())
+        with pytest.raises(AttributeError, match="nothing"):
+            _ = hit().nothing

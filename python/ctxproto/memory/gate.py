@@ -174,7 +174,7 @@ class MemoryContextGate:
         return True, selected[0][0], [memory for _, _, memory in selected]
 
     def _fitting(self, scope: Scope, memories: Sequence[Any]) -> list[_Candidate]:
-        """Those that are visible and relevant enough. Most backends give what the first look at each takes for granted."""
+        """Those that are visible and relevant enough; what a store gives is looked at once."""
         found: list[_Candidate] = []
         seen: dict[str, bool] = {}
         for at, memory in enumerate(memories):
