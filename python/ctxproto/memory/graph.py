@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,11 +46,13 @@ class Graph:
     def _empty(self) -> None:
         self._index: Any = None
         self._since: int | None = None
-        # A point of the graph is one vector, of one or more memories; it is known by its digest.
+        # A point of the graph is one vector; it is known by its digest.
         self._points: dict[bytes, int] = {}
         self._digests: list[bytes] = []
-        self._members: list[set[int]] = []
         self._point_of: dict[int, int] = {}
+        # The memory whose vector a point is; of several, they are in a set of their own.
+        self._memory = array("q")
+        self._several: dict[int, set[int]] = {}
         self._dead = 0
 
     def __len__(self) -> int:
@@ -76,38 +79,40 @@ class Graph:
         if vectors is not None:
             self._add(new, vectors)
         self._since = since
-        if self._dead > _DEAD_MOST and self._dead * 4 > len(self._members):
+        if self._dead > _DEAD_MOST and self._dead * 4 > len(self._digests):
             self._empty()
             self._catch_up(core)
 
     def near(self, core: _core.Records, vector: object, most: int) -> list[int]:
         """The numbers of `most` memories or more that are likely to be the closest; none when that cannot be said."""
-        import numpy as np
-
         with self._lock:
             self._catch_up(core)
             # More than are asked for: some may not be visible, or not true now.
             wanted = most + most // 4
-            if self._index is None or len(self._members) - self._dead < wanted:
+            if self._index is None or len(self._digests) - self._dead < wanted:
                 return []
             try:
-                row = np.asarray(vector, dtype=np.float32).reshape(1, -1)
                 self._index.set_ef(max(_WIDTH, wanted))
-                found, _ = self._index.knn_query(row, k=wanted, num_threads=1)
+                found, _ = self._index.knn_query(vector, k=wanted, num_threads=1)
             except (RuntimeError, TypeError, ValueError):
                 # Fewer can be reached than there are; or it is no vector, which the store says best.
                 return []
-            return [number for point in found[0].tolist() for number in self._members[point]]
+            points: list[int] = found[0].tolist()
+            return [number for point in points for number in self._several.get(point) or (self._memory[point],)]
 
     def _remove(self, number: int) -> None:
         point = self._point_of.pop(number, None)
         if point is None:
             return
-        self._members[point].discard(number)
-        if not self._members[point]:
-            del self._points[self._digests[point]]
-            self._dead += 1
-            self._index.mark_deleted(point)
+        if several := self._several.get(point):
+            several.discard(number)
+            self._memory[point] = next(iter(several))
+            if len(several) == 1:
+                del self._several[point]
+            return
+        del self._points[self._digests[point]]
+        self._dead += 1
+        self._index.mark_deleted(point)
 
     def _add(self, numbers: Sequence[int], vectors: Any) -> None:  # noqa: ANN401 - a numpy array
         import hnswlib  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -120,14 +125,14 @@ class Graph:
             self._remove(number)
             point = self._points.get(digest)
             if point is None:
-                point = len(self._members)
-                self._points[digest] = point
+                point = self._points[digest] = len(self._digests)
                 self._digests.append(digest)
-                self._members.append(set())
+                self._memory.append(number)
                 fresh.append(at)
-            self._members[point].add(number)
+            else:
+                self._several.setdefault(point, {self._memory[point]}).add(number)
             self._point_of[number] = point
-        points = len(self._members)
+        points = len(self._digests)
         if self._index is None:
             self._index = hnswlib.Index("ip", vectors.shape[1])
             self._index.init_index(max(2 * points, 1_024), M=_LINKS, ef_construction=_BUILD_WIDTH, random_seed=1)

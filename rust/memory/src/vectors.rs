@@ -145,6 +145,9 @@ impl Store {
             |row: &rusqlite::Row<'_>| Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?));
         let (first, last) = store.prepare_cached(last)?.query_row([], read)?;
         let mut changes = Changes { counter: last.unwrap_or(0), ..Changes::default() };
+        if since == Some(changes.counter) {
+            return Ok(changes);
+        }
         let dims = model(&store)?.map_or(0, |model| model.dims);
         let whole = "SELECT v.seq, v.vector, v.sum FROM memories m JOIN vectors v ON v.seq = m.seq
                      WHERE m.namespace >= ?1 AND m.namespace < ?2 ORDER BY v.seq";
