@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ctxproto import _core, arguments
 from ctxproto.errors import ConfigError, MemoryIdError, StoreError
-from ctxproto.memory import records
+from ctxproto.memory import fields
 from ctxproto.memory.postgres_rows import (
     ALIVE,
     COLUMNS,
@@ -30,6 +30,7 @@ from ctxproto.memory.postgres_rows import (
     told,
 )
 from ctxproto.memory.postgres_session import Rows, Run, Session
+from ctxproto.memory.records import record_of
 from ctxproto.memory.store import MemoryStore
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class PostgresMemoryStore(MemoryStore):
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._prepare(redactor, embedder, model, clock)
-        given, seconds = arguments.text("conninfo", conninfo), records.seconds("wait", wait)
+        given, seconds = arguments.text("conninfo", conninfo), fields.seconds("wait", wait)
         self._open = cast("_core.Records", _Records(given, seconds))
 
     def close(self) -> None:
@@ -279,7 +280,7 @@ class _Records:
         with self._transaction() as run:
             for row in run(f"SELECT {COLUMNS} FROM ctxproto_memories m"):
                 try:
-                    records.record_of(told(row))
+                    record_of(told(row))
                 except (ValueError, OverflowError):
                     whole = False
                 else:
