@@ -8,6 +8,7 @@ import itertools
 import math
 import pickle
 import random
+import signal
 import subprocess
 import sys
 from array import array
@@ -486,3 +487,28 @@ def test_a_hit_is_whole_wherever_it_goes(explain: bool) -> None:
         assert "green tea" in repr(hit())
         with pytest.raises(AttributeError, match="nothing"):
             _ = hit().nothing
+
+
+def test_ctrl_c_ends_the_first_search_of_very_many(tmp_path: Path) -> None:
+    """It reads all of them, on a thread of its own; what it had read by then is read again."""
+    with MemoryStore(tmp_path / "m.db") as store:
+        row = store._maker.row(b"u\0", **ROW)
+        store._core.insert([{**row, "id": str(at), "content": f"green tea {at}"} for at in range(40_000)])
+
+    class Enough(Exception):
+        pass
+
+    def enough(*_: object) -> None:
+        raise Enough
+
+    with MemoryStore(tmp_path / "m.db") as store:
+        before = signal.signal(signal.SIGALRM, enough)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.03)
+            with pytest.raises(Enough):
+                for _ in range(1_000_000):
+                    store.search("tea 7", "u")
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert store.search("tea 7", "u")[0].content == "green tea 7"

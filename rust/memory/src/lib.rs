@@ -23,6 +23,7 @@ mod top;
 mod vectors;
 mod words;
 
+pub use cache::GoOn;
 pub use error::Error;
 pub use judge::{Judgement, LEAST_LETTERS, judge, length};
 pub use link::{after_fork, at_work, before_fork};

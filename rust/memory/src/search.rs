@@ -5,7 +5,7 @@
 use std::sync::PoisonError;
 
 use crate::bm25::Scores;
-use crate::cache::Finder;
+use crate::cache::{Finder, GoOn};
 use crate::diversity::{Candidate, choose};
 use crate::dots::dots_of;
 use crate::leaf::View;
@@ -35,7 +35,19 @@ struct Found {
 impl Store {
     /// The memories of a scope that share words with the query or whose vectors are close to its, the best first.
     pub fn search(&self, scope: &Scope, query: &Query<'_>, filter: &Filter) -> Result<Vec<Hit>, Error> {
-        let (leaves, model) = self.cache.leaves(&*self.reading()?, scope)?;
+        self.search_while(&|| true, scope, query, filter)
+    }
+
+    /// The same, as long as one may go on: the first search of a scope reads all that is in it. What was read of whole
+    /// namespaces stays read.
+    pub fn search_while(
+        &self,
+        go_on: GoOn<'_>,
+        scope: &Scope,
+        query: &Query<'_>,
+        filter: &Filter,
+    ) -> Result<Vec<Hit>, Error> {
+        let (leaves, model) = self.cache.leaves(&*self.reading()?, scope, go_on)?;
         // Locked all along: places must mean the same from the first look to the last. The cache is free meanwhile.
         let locked: Vec<_> =
             leaves.iter().map(|leaf| leaf.read().unwrap_or_else(PoisonError::into_inner)).collect();
@@ -99,7 +111,7 @@ impl Store {
         near: &[i64],
         filter: &Filter,
     ) -> Result<Vec<(i64, f32)>, Error> {
-        let (leaves, model) = self.cache.leaves(&*self.reading()?, scope)?;
+        let (leaves, model) = self.cache.leaves(&*self.reading()?, scope, &|| true)?;
         let Some(model) = model else { return Ok(vec![]) };
         agree(Some(&model), vector)?;
         let locked: Vec<_> =

@@ -5,18 +5,22 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ctxproto_memory::{
-    Change, Changes, Error, Filter, Model, Moment, Query, Record, Scope, Stats, Store, Vectors, at_work,
-    background, pool,
+    Change, Changes, Error, Filter, GoOn, Model, Moment, Query, Record, Scope, Stats, Store, Vectors,
+    at_work, background, pool,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::enter::{self, Stopped};
+use crate::errors;
 use crate::memory_rows::{Row, attributes};
 use crate::numbers::Rows;
-use crate::{enter, errors};
 
 /// How often a call that waits for another writer tries again, beside the wait of the store itself.
 const AGAIN: Duration = Duration::from_millis(2);
+
+/// How long a search may read before it goes on on a thread of its own.
+const SOON: Duration = Duration::from_millis(20);
 
 /// A store; `ctxproto.memory.store` has validated the arguments. A scope is a key and whether all below it is in.
 #[pyclass(frozen, module = "ctxproto._core")]
@@ -207,7 +211,7 @@ impl Records {
         let vector = as_vectors(rows.as_ref(), embedded.as_ref());
         let query =
             Query { text: query, vector, near: &near, raw, lambda: mmr, recency, half_life, importance };
-        let hits = self.call(py, |store| store.search(&scope, &query, &filter))?;
+        let hits = self.read(py, |store, go_on| store.search_while(go_on, &scope, &query, &filter))?;
         hits.into_iter().map(|hit| attributes(py, hit, explain)).collect()
     }
 
@@ -336,6 +340,31 @@ type VectorChanges<'py> = (i64, bool, Vec<i64>, Bound<'py, PyBytes>, Vec<i64>);
 impl Records {
     fn call<T: Send>(&self, py: Python<'_>, work: impl Fn(&Store) -> Result<T, Error> + Sync) -> PyResult<T> {
         patient(py, self.wait, || work(&self.store))
+    }
+
+    /// The same for what may first have to read very much: then on a thread of its own, so that Ctrl-C ends it.
+    fn read<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl Fn(&Store, GoOn<'_>) -> Result<T, Error> + Sync,
+    ) -> PyResult<T> {
+        let begin = Instant::now();
+        let soon = patient(py, self.wait, || match work(&self.store, &|| begin.elapsed() < SOON) {
+            Err(Error::Stopped) => Ok(None),
+            done => done.map(Some),
+        })?;
+        if let Some(done) = soon {
+            return Ok(done);
+        }
+        let later = enter::long(py, |stop| match at_work(|| work(&self.store, &|| stop.check().is_ok())) {
+            Err(Error::Stopped) => Err(Stopped),
+            done => Ok(done),
+        })?;
+        match later {
+            // What it read stays read: this time it is soon done.
+            Err(Error::Busy) => patient(py, self.wait, || work(&self.store, &|| true)),
+            done => done.map_err(|error| told(&error)),
+        }
     }
 }
 
