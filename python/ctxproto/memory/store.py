@@ -268,7 +268,8 @@ class MemoryStore:
         Both count one half (convex fusion, arXiv 2210.11934); where nobody holds any of the words, or there are no
         vectors, the other alone. A fused score is the geometric mean of how well it fits by itself and beside the best.
 
-        The first search of a namespace reads its memories, later ones only what was written since, by whomever.
+        Of a query the first 256 words that tell something count. The first search of a namespace reads its memories,
+        later ones only what was written since, by whomever.
 
         Args:
             query: What is looked for.
