@@ -200,6 +200,11 @@ class MemoryContextGate:
         return found
 
     def _within_budget(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        # Mostly all of them fit, and the text that they make is known from the call before.
+        if sum(len(text) for _, text, _ in candidates) <= _TOKEN_MAX * self.max_memory_tokens and (
+            self._joined(candidates) <= self.max_memory_tokens
+        ):
+            return candidates
         selected: list[_Candidate] = []
         # As it is put into the prompt: tokens reach over the borders, so the parts' sum is only a bound for the whole.
         used, exact = 0, True
@@ -313,6 +318,8 @@ class MemoryContextGate:
             }
 
 
+# Characters of texts that may fit for each token: more are not counted as one.
+_TOKEN_MAX = 8
 # Characters, without the spaces around; those of a script without spaces count twice. Less is a fragment.
 _SHORTEST = 50
 _LONGEST = 50_000
