@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Graph", "Graphs"]
 
 _LINKS, _BUILD_WIDTH, _WIDTH = 16, 200, 64
+# Vectors that are copied to be added.
+_AT_ONCE = 10_000
 # Deleted points that are not worth building anew for.
 _DEAD_MOST = 1_000
 # Searches of a namespace after which it is asked again how many memories it has: that reads as many lines of an index.
@@ -138,9 +140,11 @@ class Graph:
             self._index.init_index(max(2 * points, 1_024), M=_LINKS, ef_construction=_BUILD_WIDTH, random_seed=1)
         if points > self._index.get_max_elements():
             self._index.resize_index(2 * points)
-        if fresh:
+        first = points - len(fresh)
+        for at in range(0, len(fresh), _AT_ONCE):
+            part = fresh[at : at + _AT_ONCE]
             # One thread: the same graph every time.
-            self._index.add_items(vectors[fresh], range(points - len(fresh), points), num_threads=1)
+            self._index.add_items(vectors[part], range(first + at, first + at + len(part)), num_threads=1)
 
 
 class Graphs:

@@ -237,8 +237,13 @@ impl Records {
         let scope = Scope { key, below };
         let Changes { counter, all, new, rows, gone } =
             self.call(py, |store| store.vector_changes(&scope, since))?;
-        let bytes: Vec<u8> = rows.iter().flat_map(|number| number.to_ne_bytes()).collect();
-        Ok((counter, all, new, PyBytes::new(py, &bytes), gone))
+        let bytes = PyBytes::new_with(py, size_of_val(&*rows), |bytes| {
+            for (place, number) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(&rows) {
+                *place = number.to_ne_bytes();
+            }
+            Ok(())
+        })?;
+        Ok((counter, all, new, bytes, gone))
     }
 
     /// Numbers in the store, and cosines.
