@@ -91,10 +91,6 @@ class Lookup:
 _Row = dict[str, Any]
 
 @final
-class Found:
-    def row(self) -> _Row: ...
-
-@final
 class Records:
     def __new__(cls, path: str | os.PathLike[str] | None, wait: float) -> Self: ...
     def insert(self, rows: Sequence[_Row], embedded: tuple[str, object] | None = None) -> None: ...

@@ -45,8 +45,6 @@ mod _core {
     #[pymodule_export]
     use crate::memory::{Records, after_fork, before_fork};
     #[pymodule_export]
-    use crate::memory_rows::Found;
-    #[pymodule_export]
     use crate::memory_texts::{judge, judged_length, memory_words, query_words};
     #[pymodule_export]
     use crate::messages::count_messages;
