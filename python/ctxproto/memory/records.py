@@ -94,10 +94,14 @@ class MemoryHit(MemoryQueryResult):
         return hits
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - called for what is not there yet
-        if name != "record" or "_found" not in self.__dict__:
+        fields = self.__dict__
+        # Set before the other is gone: another thread may ask for it, too.
+        if name == "record" and (found := fields.get("_found")) is not None:
+            fields["record"] = record_of(found.row())
+            fields.pop("_found", None)
+        if name not in fields:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self.record = record_of(self.__dict__.pop("_found").row())
-        return self.record
+        return fields[name]
 
     def __getstate__(self) -> dict[str, Any]:
         """What is copied or pickled: all of it."""
