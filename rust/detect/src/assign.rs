@@ -52,9 +52,16 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// One of [`stems::LEADS`] stands at `at`.
+    /// One of [`stems::LEADS`] may stand at `at`.
     #[inline(never)]
     pub(crate) fn lead(&mut self, at: usize) -> Look<()> {
+        let mut there = false;
+        for lead in stems::LEADS {
+            there = there || self.window.starts_with(at, lead)?;
+        }
+        if !there {
+            return Ok(());
+        }
         if self.window.text[at] | 0x20 == b's'
             && self.window.text[at..].get(1).is_some_and(|b| b | 0x20 == b's')
         {
@@ -130,7 +137,7 @@ impl Scan<'_, '_> {
                 self.inserted(start, end)
             } else if name.len() >= 8 && name[name.len() - 8..].eq_ignore_ascii_case(b"mnemonic") {
                 self.mnemonic(start, end)
-            } else if decoy::contains_any_case(name, b"social") {
+            } else if letters.eq_ignore_ascii_case(b"secu") && decoy::contains_any_case(name, b"social") {
                 self.named_ssn(end)
             } else {
                 self.before_name(start, end)?;

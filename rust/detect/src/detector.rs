@@ -160,9 +160,7 @@ impl Detector {
         };
         let lists = Wordlists {
             keys: Beginnings::new(stems::STEMS.iter().map(|stem| start(stem, None, true))),
-            literals: Beginnings::new(
-                index.starts.iter().copied().chain(stems::LEADS.iter().map(|lead| start(lead, None, false))),
-            ),
+            literals: Beginnings::new(index.starts.iter().copied()),
         };
         let engine = Engine { level: Level::best(), index, lists, wanted, parsers };
         let allowed = policy.allow.patterns.iter().map(|p| {

@@ -6,6 +6,7 @@ use crate::beginnings;
 use crate::class::{ByteSet, TOKEN};
 use crate::lexicon::Lexicon;
 use crate::rule::ShapeRule;
+use crate::stems;
 
 /// Runs shorter than this are no tokens by themselves.
 pub(crate) const RUN: usize = 16;
@@ -13,6 +14,9 @@ pub(crate) const RUN: usize = 16;
 const LONGEST: usize = 1024;
 /// How far before a token its context words may stand.
 pub(crate) const NEAR: usize = 48;
+
+/// In the place of a rule: one of [`stems::LEADS`].
+pub(crate) const LEAD: u16 = u16::MAX;
 
 /// All shape rules of a policy, by the way they are entered.
 #[derive(Debug)]
@@ -85,11 +89,15 @@ struct Entry {
 
 impl Entry {
     fn new(n: usize, rule: &ShapeRule, prefix: &[u8], back: usize) -> Self {
-        let len = if rule.shape.any_case { 0 } else { prefix.len().min(8) };
+        Self::of(n as u16, prefix, rule.shape.any_case, back)
+    }
+
+    fn of(rule: u16, prefix: &[u8], any_case: bool, back: usize) -> Self {
+        let len = if any_case { 0 } else { prefix.len().min(8) };
         let mut head = [0; 8];
         head[..len].copy_from_slice(&prefix[..len]);
         let mask = 1u64.checked_shl(8 * len as u32).map_or(u64::MAX, |bit| bit - 1);
-        Self { rule: n as u16, back: back as u8, head: u64::from_le_bytes(head), mask }
+        Self { rule, back: back as u8, head: u64::from_le_bytes(head), mask }
     }
 
     /// Where the prefix begins that led to `at`, if it may stand there. At the end of the text all may.
@@ -157,6 +165,11 @@ impl Index {
         };
         for (n, rule) in rules.iter().enumerate() {
             index.insert(n, rule)?;
+        }
+        for lead in stems::LEADS {
+            let entry = Entry::of(LEAD, lead, false, 0);
+            index.literal.insert(ByteSet::letter(lead[0], false), ByteSet::letter(lead[1], false), entry);
+            index.starts.push(beginnings::start(lead, None, false));
         }
         index.near.seal();
         index.rules = rules;

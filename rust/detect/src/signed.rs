@@ -24,8 +24,11 @@ impl Scan<'_, '_> {
         if !matches!(window.at(end)?, Some(b'=' | b':' | b'"' | b'\'' | b'\\' | b' ')) {
             return Ok(());
         }
-        let marks = QUOTES.or(ByteSet::of(b"\\"));
-        let sign = window.run(window.run(end, &marks, 4)?, &BLANK, 4)?;
+        let close = match window.text[end] {
+            b'=' | b':' => end,
+            _ => window.run(end, &QUOTES.or(ByteSet::of(b"\\")), 4)?,
+        };
+        let sign = if window.at(close)? == Some(b' ') { window.run(close, &BLANK, 4)? } else { close };
         if !window.at(sign)?.is_some_and(|b| b == b'=' || b == b':') {
             return Ok(());
         }

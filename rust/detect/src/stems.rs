@@ -107,28 +107,6 @@ pub(crate) const LEADS: [&[u8]; 26] = [
     b"-w'",
 ];
 
-/// By the last five bits of a letter: the leads that begin with it, a bit each.
-const LEAD_LETTER: [u32; 32] = {
-    let mut t = [0; 32];
-    let mut n = 0;
-    while n < LEADS.len() {
-        t[(LEADS[n][0] & 31) as usize] |= 1 << n;
-        n += 1;
-    }
-    t
-};
-
-/// The leads that may stand where this letter does.
-#[inline]
-pub(crate) fn leads(letter: u8) -> impl Iterator<Item = &'static [u8]> {
-    let mut bits = LEAD_LETTER[usize::from(letter & 31)];
-    std::iter::from_fn(move || {
-        let n = bits.trailing_zeros() as usize;
-        bits &= bits.wrapping_sub(1);
-        LEADS.get(n).copied()
-    })
-}
-
 /// The stems as numbers, and masks of the letters they have.
 const NUMBERS: [(u32, u32); STEMS.len()] = {
     let mut t = [(0, 0); STEMS.len()];

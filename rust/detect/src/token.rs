@@ -7,7 +7,6 @@ use crate::index::{self, NEAR, RUN};
 use crate::random;
 use crate::rule::ShapeRule;
 use crate::shape::{Hit, OPEN};
-use crate::stems;
 use crate::window::{Look, Window};
 
 /// What tokens without a prefix may be made of beside the characters of runs.
@@ -165,22 +164,17 @@ impl Scan<'_, '_> {
         let led = usize::from(window.text[at] == b'\\');
         let after = at + led + escape_len(window, at + led);
         self.begins_at(at)?;
-        if after > at {
-            self.begins_at(after)?;
-        }
-        let Some(letter) = window.at(after)? else { return Ok(()) };
-        for lead in stems::leads(letter) {
-            if window.starts_with(after, lead)? {
-                return self.lead(after);
-            }
-        }
-        Ok(())
+        if after > at { self.begins_at(after) } else { Ok(()) }
     }
 
     #[inline]
     fn begins_at(&mut self, at: usize) -> Look<()> {
         let engine = self.engine;
         for (n, at) in engine.index.literal(self.window.text, at) {
+            if n == index::LEAD {
+                self.lead(at)?;
+                continue;
+            }
             if self.shape(&engine.index.rules[usize::from(n)], at, true)? {
                 break;
             }
