@@ -163,6 +163,8 @@ def content(message: Any) -> Any:  # noqa: ANN401 - text or parts
 def past(history: object) -> list[Any]:
     """The messages before, checked as far as they are looked into here."""
     messages = arguments.several("history", history, "messages")
+    if {*map(type, messages)} <= {dict}:
+        return messages
     for at, message in enumerate(messages):
         if type(message) is not dict:
             if not isinstance(message, Mapping):
@@ -264,13 +266,13 @@ def _pending(history: Sequence[Any]) -> tuple[int, list[str], set[str]]:
     if not at or history[at - 1].get("role") != "assistant" or not history[at - 1].get("tool_calls"):
         return len(history), [], set()
     pending, answered = list[str](), set[str]()
-    for call in ToolCallRequest.parse_all(history[at - 1]):
+    for name in ToolCallRequest.ids(history[at - 1]):
         # Ids may repeat: one result answers one call.
-        if call.id in answers:
-            answers.remove(call.id)
-            answered.add(call.id)
+        if name in answers:
+            answers.remove(name)
+            answered.add(name)
         else:
-            pending.append(call.id)
+            pending.append(name)
     return at - 1, pending, answered
 
 

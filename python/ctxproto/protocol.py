@@ -349,7 +349,9 @@ class ContextProtocol:
         with self._lock:
             self.token_budget, self._last = budget, prepared.audit_records
             self._seen = tuple(text for text in (system, recalled) if text)
-            self._tool_results.update((envelope.tool_call_id, envelope) for envelope in envelopes)
+            for envelope in envelopes:
+                if self._tool_results.get(envelope.tool_call_id) is not envelope:
+                    self._tool_results[envelope.tool_call_id] = envelope
             for record in secrets:
                 if record.tool_call_id is not None:
                     _keep(self._events, record.tool_call_id, record, _EVENTS)

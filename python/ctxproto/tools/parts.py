@@ -145,6 +145,8 @@ def parts(value: object) -> list[Part] | None:
 
     A list is one of parts when it holds media; an MCP server's answer is what it holds.
     """
+    if type(value) is str:
+        return None
     value = _dumped(value)
     if (answer := _answer(value)) is not None:
         items = [_dumped(item) for item in answer["content"]]
@@ -162,6 +164,8 @@ def parts(value: object) -> list[Part] | None:
 
 def is_error(value: object) -> bool:
     """Whether a result says that its tool failed: an exception, or an MCP server's answer with `isError`."""
+    if type(value) is str:
+        return False
     if issubclass(type(value), BaseException):
         return True
     answer = _answer(_dumped(value))

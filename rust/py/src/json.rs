@@ -21,7 +21,7 @@ pub(crate) fn redact<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Vec<Finding>)> {
     let py = value.py();
     // First what is new is looked at, all of it at once and without the interpreter, then written if there is need to.
-    let mut look = Look { clean, new: vec![], strange: false };
+    let mut look = Look { clean, new: vec![], keys: vec![], strange: false };
     enter::attached(|| walk::walk(value, &mut look))??;
     let new: Vec<New<'_>> = look
         .new
@@ -59,10 +59,15 @@ pub(crate) fn redact<'py>(
 /// A key that stands over a text, the text, and its name.
 type New<'a> = (Option<&'a [u8]>, &'a [u8], Name);
 
+/// How many keys are remembered.
+const KEYS: usize = 16;
+
 /// Collects the texts that are not known to be clean.
 struct Look<'a, 'py> {
     clean: &'a Clean,
     new: Vec<(Option<Text<'py>>, Text<'py>, Name)>,
+    /// Keys that are done: in a list of messages they are the same few objects.
+    keys: Vec<Bound<'py, PyAny>>,
     /// Whether something is there that cannot be looked into: the walk that writes says where, by redacted keys.
     strange: bool,
 }
@@ -76,6 +81,16 @@ impl<'py> Visit<'py> for Look<'_, 'py> {
             self.new.push((key, text, name));
         }
         Ok(None)
+    }
+
+    fn key(&mut self, key: &Bound<'py, PyAny>, place: &Place<'_, 'py>) -> Replacement<'py> {
+        if self.keys.iter().any(|done| done.is(key)) {
+            return Ok(None);
+        }
+        if self.keys.len() < KEYS {
+            self.keys.push(key.clone());
+        }
+        self.text(key, place)
     }
 
     fn speaks_for(
