@@ -3,12 +3,15 @@
 //! The name is read around the key word that triggered; then the signs between, then the value. Values are judged by
 //! what the name promises (`keys.rs`) and by what they are not: references, types, sentences, paths (`decoy.rs`).
 
+use std::sync::LazyLock;
+
 use crate::authorization::{TOKEN68, scheme_len};
 use crate::chosen;
 use crate::class::{ALNUM, ALPHA, ByteSet, SPACE};
 use crate::decoy;
 use crate::engine::Scan;
 use crate::keys::{self, Kind};
+use crate::lexicon::Lexicon;
 use crate::rule::rank;
 use crate::sign::{Sign, sign_may_follow};
 use crate::token::escape_len;
@@ -24,6 +27,10 @@ pub(crate) const VALUE_MAX: usize = 4096;
 pub(crate) const BLANK: ByteSet = ByteSet::of(b" \t");
 pub(crate) const QUOTES: ByteSet = ByteSet::of(b"\"'`");
 
+/// What stands between a value that may be missing and the one to take then.
+const ALTERNATIVES: [&str; 3] = ["|| ", "?? ", " or "];
+static OR: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(ALTERNATIVES));
+
 impl Scan<'_, '_> {
     /// A key word may begin at `at`.
     #[inline(never)]
@@ -32,10 +39,8 @@ impl Scan<'_, '_> {
         let Some(&letters) = window.text.get(at..at + 4).and_then(<[u8]>::first_chunk) else {
             return window.at(at + 3).map(|_| ());
         };
-        if !keys::begins(letters) || at < self.key_end {
-            return Ok(());
-        }
-        if !keys::known(letters) && (self.connection(at)? || self.foreign(at)?) {
+        let Some(named) = keys::begins(letters).filter(|_| at >= self.key_end) else { return Ok(()) };
+        if !named && (self.connection(at)? || self.foreign(at)?) {
             return Ok(());
         }
         let start = at - NAME.run_back(window.back(at, NAME_MAX));
@@ -449,7 +454,10 @@ impl Scan<'_, '_> {
         }
         let line = window.run(value.start, &not(b"\n;"), 128)?;
         let rest = &window.text[value.start..line];
-        let or = ["|| ", "?? ", " or "].iter().find_map(|or| {
+        if !OR.is_in(rest) {
+            return Ok(());
+        }
+        let or = ALTERNATIVES.iter().find_map(|or| {
             let i = crate::index::find(rest, or.as_bytes())?;
             let count = |sign| rest[..i].iter().filter(|b| **b == sign).count();
             (count(b'(') == count(b')')).then_some(value.start + i + or.len())

@@ -223,6 +223,12 @@ impl Index {
         }
     }
 
+    /// Whether a prefix that may stand in a run may begin at `at`.
+    #[inline]
+    pub(crate) fn may_be_inside(&self, text: &[u8], at: usize) -> bool {
+        self.inside_starts.may(text, at)
+    }
+
     /// Rules whose prefix may begin at `at`.
     #[inline]
     pub(crate) fn inside(&self, text: &[u8], at: usize) -> impl Iterator<Item = (u16, usize)> {
@@ -350,11 +356,11 @@ impl Near {
         })
     }
 
-    /// The words that stand in `context`, in either case.
-    pub(crate) fn words_in(&self, context: &[u8], found: &mut Vec<u16>) {
+    /// The words that stand in `text[..end]`, in either case.
+    pub(crate) fn words_in(&self, text: &[u8], end: usize, found: &mut Vec<u16>) {
         found.clear();
         if let Some(lexicon) = &self.lexicon {
-            lexicon.find(context, |word| {
+            lexicon.find_at(text, end, |_, word| {
                 if !found.contains(&word) {
                     found.push(word);
                 }

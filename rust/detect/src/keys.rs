@@ -1,5 +1,6 @@
 //! The names that people give to secrets.
 
+use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use crate::lexicon::Dictionary;
@@ -108,17 +109,33 @@ const NUMBERS: [(u32, u32); STEMS.len()] = {
     t
 };
 
-/// Whether one of the stems stands in these four letters.
-#[inline]
-pub(crate) fn begins(letters: [u8; 4]) -> bool {
-    let lower = u32::from_le_bytes(letters) | 0x2020_2020;
-    NUMBERS.iter().any(|(stem, mask)| lower & mask == *stem)
-}
+/// By the last five bits of a letter: the stems that begin with it, a bit each.
+const BY_LETTER: [u64; 32] = {
+    let mut t = [0; 32];
+    let mut n = 0;
+    while n < STEMS.len() {
+        t[(STEMS[n][0] & 31) as usize] |= 1 << n;
+        n += 1;
+    }
+    t
+};
 
-/// Whether a name of a secret begins with these letters, rather than a command or a word of another language.
-pub(crate) fn known(letters: [u8; 4]) -> bool {
+/// Whether one of the stems stands in these four letters, and if so, whether it is that of a name rather than of a
+/// command or a word of another language.
+#[inline]
+pub(crate) fn begins(letters: [u8; 4]) -> Option<bool> {
     let lower = u32::from_le_bytes(letters) | 0x2020_2020;
-    NUMBERS[..NAMES].iter().any(|(stem, mask)| lower & mask == *stem)
+    let mut bits = BY_LETTER[usize::from(letters[0] & 31)];
+    while bits != 0 {
+        let n = bits.trailing_zeros() as usize;
+        let (stem, mask) = NUMBERS[n];
+        if lower & mask == stem {
+            // Those of names come first.
+            return Some(n < NAMES);
+        }
+        bits &= bits - 1;
+    }
+    None
 }
 
 const PASSWORD: &[&str] = &[
@@ -554,8 +571,33 @@ static WORDS: LazyLock<Dictionary> = LazyLock::new(|| {
     ])
 });
 
+/// Names that were looked at last, by a hash: the same few come again and again.
+type Recent = [(u8, [u8; 24], Option<Kind>); 64];
+
+std::thread_local! {
+    // Boxed: there is little room for what belongs to a thread in a library that is loaded late.
+    static RECENT: RefCell<Box<Recent>> = RefCell::new(Box::new([(0, [0; 24], None); 64]));
+}
+
 /// What the value of a key of this name is likely to be.
 pub(crate) fn classify(name: &[u8]) -> Option<Kind> {
+    let (Some(first), Some(last), 4..=24) = (name.first_chunk(), name.last_chunk(), name.len()) else {
+        return promise(name);
+    };
+    let ends = u32::from_le_bytes(*first) ^ u32::from_le_bytes(*last).rotate_left(11) ^ name.len() as u32;
+    let place = ends.wrapping_mul(0x9E37_79B1) >> 26;
+    RECENT.with_borrow_mut(|recent| {
+        let (len, letters, kind) = &mut recent[place as usize];
+        if letters[..usize::from(*len)] != *name {
+            *kind = promise(name);
+            *len = name.len() as u8;
+            letters[..name.len()].copy_from_slice(name);
+        }
+        *kind
+    })
+}
+
+fn promise(name: &[u8]) -> Option<Kind> {
     let mut buffer = [0u8; 96];
     let mut words = [(0usize, 0usize); 12];
     let count = split(name, &mut buffer, &mut words)?;
@@ -670,7 +712,30 @@ fn split(name: &[u8], buffer: &mut [u8; 96], words: &mut [(usize, usize); 12]) -
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn what_was_looked_at_before_changes_nothing(
+            names in proptest::collection::vec("(pass|key|api|_|Token|auth|A|.|0){1,6}", 1..80),
+        ) {
+            for name in names {
+                prop_assert_eq!(classify(name.as_bytes()), promise(name.as_bytes()));
+            }
+        }
+
+        #[test]
+        fn stems_are_where_they_are(letters in "[7a-zA-Z@:=' ]{4}", stem in 0..STEMS.len(), take in 0..=4usize) {
+            let stem = STEMS[stem];
+            let mut four = *letters.as_bytes().first_chunk().expect("four");
+            let take = take.min(stem.len());
+            four[..take].copy_from_slice(&stem[..take]);
+            let naive = STEMS.iter().position(|s| four[..s.len()].eq_ignore_ascii_case(s));
+            prop_assert_eq!(begins(four), naive.map(|n| n < NAMES));
+        }
+    }
 
     #[test]
     fn names_of_secrets() {

@@ -1,13 +1,15 @@
 //! Lists of words: found anywhere in a text, or looked up whole.
 
 use crate::beginnings::{self, Beginnings};
-use crate::masks::{Level, padded};
+use crate::masks::{Level, word};
 
 /// Words that are looked for inside a text, in either case.
 #[derive(Debug)]
 pub struct Lexicon {
     words: Vec<Vec<u8>>,
     starts: Box<Beginnings<2>>,
+    /// A bit for each hash of four letters with which a word may begin: most places end here.
+    hashes: Box<[u64; 1024]>,
     /// By a hash of a word's first four letters, where its heads are.
     places: Vec<(u32, u32)>,
     heads: Vec<Head>,
@@ -25,15 +27,16 @@ struct Head {
 const LOWER: u64 = 0x2020_2020_2020_2020;
 
 /// A hash of the first four of eight letters in lower case.
-fn slot(letters: u64, slots: usize) -> usize {
-    let x = (letters as u32).wrapping_mul(0x9E37_79B1);
-    (x >> 16) as usize & (slots - 1)
+#[inline]
+fn hash(letters: u64) -> u16 {
+    ((letters as u32).wrapping_mul(0x9E37_79B1) >> 16) as u16
 }
 
 impl Lexicon {
     /// A list of words in lower case, of two letters or more.
     pub fn new<W: AsRef<[u8]>>(words: impl IntoIterator<Item = W>) -> Self {
         let words: Vec<Vec<u8>> = words.into_iter().map(|w| w.as_ref().to_vec()).collect();
+        let mut hashes = Box::new([0; 1024]);
         let mut lists = vec![vec![]; (words.len() * 2).next_power_of_two().clamp(64, 1 << 13)];
         for (i, word) in words.iter().enumerate() {
             let len = word.len().min(8);
@@ -44,7 +47,9 @@ impl Lexicon {
             // After a shorter word any letters may stand.
             let after = 8 * len.min(4);
             let mut slots: Vec<usize> = (0..1u64 << (32 - after).min(16))
-                .map(|any| slot(head.letters & 0xFFFF_FFFF | any << after | LOWER, lists.len()))
+                .map(|any| hash(head.letters & 0xFFFF_FFFF | any << after | LOWER))
+                .inspect(|hash| hashes[usize::from(hash / 64)] |= 1 << (hash % 64))
+                .map(|hash| usize::from(hash) & (lists.len() - 1))
                 .collect();
             slots.sort_unstable();
             slots.dedup();
@@ -62,35 +67,42 @@ impl Lexicon {
             })
             .collect();
         let starts = Box::new(Beginnings::new(words.iter().map(|w| beginnings::start(w, None, true))));
-        Self { words, starts, places, heads }
+        Self { words, starts, hashes, places, heads }
     }
 
     /// Calls `found` with the number of each word that stands in `text`, until it says true; whether it did.
     #[inline]
     pub(crate) fn find(&self, text: &[u8], mut found: impl FnMut(u16) -> bool) -> bool {
-        self.find_at(text, |_, word| found(word))
+        self.find_at(text, text.len(), |_, word| found(word))
     }
 
     /// Calls `found` with every word that stands in `text`, by where it begins: the place and the word's number.
     pub fn each(&self, text: &[u8], mut found: impl FnMut(usize, u16)) {
-        self.find_at(text, |at, word| {
+        self.find_at(text, text.len(), |at, word| {
             found(at, word);
             false
         });
     }
 
+    /// The same for `text[..end]`: what stands behind it spares a copy.
     #[inline]
-    fn find_at(&self, text: &[u8], mut found: impl FnMut(usize, u16) -> bool) -> bool {
+    pub(crate) fn find_at(&self, text: &[u8], end: usize, mut found: impl FnMut(usize, u16) -> bool) -> bool {
         let level = Level::best();
-        for (chunk, base) in text.chunks(64).zip((0..).step_by(64)) {
-            let rest = &text[base..];
-            let bytes = rest.first_chunk().copied().unwrap_or_else(|| padded(rest));
-            let mut hits = level.beginnings(&self.starts, &bytes) & u64::MAX >> (64 - chunk.len());
+        let mut spare = [0; 64 + 8];
+        for base in (0..end).step_by(64) {
+            let rest = &text[base..end];
+            let bytes = word(text, base / 64, &mut spare);
+            let mut hits =
+                level.beginnings(&self.starts, bytes) & u64::MAX >> 64usize.saturating_sub(rest.len());
             while hits != 0 {
                 let at = hits.trailing_zeros() as usize;
                 hits &= hits - 1;
                 let letters = u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i])) | LOWER;
-                let (from, to) = self.places[slot(letters, self.places.len())];
+                let hash = hash(letters);
+                if self.hashes[usize::from(hash / 64)] >> (hash % 64) & 1 == 0 {
+                    continue;
+                }
+                let (from, to) = self.places[usize::from(hash) & (self.places.len() - 1)];
                 for head in &self.heads[from as usize..to as usize] {
                     if (letters ^ head.letters) & head.mask != 0 {
                         continue;

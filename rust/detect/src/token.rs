@@ -61,7 +61,7 @@ impl Scan<'_, '_> {
         let mut first = true;
         let mut last = start + INNER;
         loop {
-            if self.prefix(at, first)? {
+            if self.engine.index.may_be_inside(self.window.text, at) && self.prefix(at, first)? {
                 found = true;
                 first = true;
                 let mut next = self.out.last().map_or(end, |c| c.end).max(at + 1);
@@ -82,7 +82,7 @@ impl Scan<'_, '_> {
                     escaped
                 } else {
                     let rest = &self.window.text[at.min(end)..last.min(end).max(at.min(end))];
-                    match rest.iter().position(|&b| b == b'-' || b == b'_') {
+                    match memchr::memchr2(b'-', b'_', rest) {
                         Some(i) => at + i + 1,
                         None => return Ok(found),
                     }
@@ -216,17 +216,22 @@ impl Scan<'_, '_> {
     pub(crate) fn near(&mut self, start: usize, end: usize) -> Look<bool> {
         let window = self.window;
         let near = &self.engine.index.near;
-        let kinds = index::features(&window.text[start..end]);
-        // Every token here has a digit: it must look random.
-        if kinds & 1 == 0 {
-            return Ok(false);
-        }
         let wide = |b: u8| matches!(b, b'+' | b'/' | b'.' | b'~');
         let next = window.at(end)?;
         let (mut from, mut long) = (start, end - start);
         if window.before(start).is_some_and(wide) || next.is_some_and(|b| wide(b) || b == b'=') {
             // The token may have begun before the run, and go on after it, with characters that are in no run.
             from -= WIDE.run_back(window.back(start, 64));
+        }
+        if !introduced(window, from) {
+            return Ok(false);
+        }
+        let kinds = index::features(&window.text[start..end]);
+        // Every token here has a digit: it must look random.
+        if kinds & 1 == 0 {
+            return Ok(false);
+        }
+        if from < start || next.is_some_and(|b| wide(b) || b == b'=') {
             long = window.run(end, &WIDE.or(ByteSet::of(b"=")), 512)? - from;
         }
         // Two parts with a sign between them: an id and its secret.
@@ -242,11 +247,9 @@ impl Scan<'_, '_> {
         let both = || near.takes(pair, index::features(&window.text[from..from + pair]));
         let both = (pair > long).then(both).flatten();
         let Some(plain) = short.max(whole).max(both) else { return Ok(false) };
-        if !introduced(window, from) {
-            return Ok(false);
-        }
         let mut words = std::mem::take(&mut self.words);
-        near.words_in(&window.text[from.saturating_sub(NEAR)..=from], &mut words);
+        let context = from.saturating_sub(NEAR);
+        near.words_in(&window.text[context..], from + 1 - context, &mut words);
         let random =
             || random::is_random(token) || long > end - start && random::is_random(&window.text[start..end]);
         // Few contexts have a word: asked first, as it costs less than to look at the token.
@@ -254,7 +257,8 @@ impl Scan<'_, '_> {
             self.words = words;
             return Ok(false);
         }
-        near.words_in(own_context(window.back(from, NEAR)), &mut words);
+        let context = own_context(window.back(from, NEAR));
+        near.words_in(context, context.len(), &mut words);
         let mut best: Option<(u16, u8, Hit)> = None;
         for n in near.rules_for(&words, [end - start, long, pair]) {
             let rule = &self.engine.index.rules[usize::from(n)];

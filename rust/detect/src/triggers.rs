@@ -201,12 +201,17 @@ pub(crate) fn each(
                 let known = len < 128 - bit && at + (len as usize) < text.len();
                 visit(Trigger { kind: Kind::Run, at, len: if known { len as usize } else { 0 } });
             }
-            let last = if lanes.rare[row] == 0 { RARE.start } else { RARE.end };
-            for (kind, lane) in KINDS.iter().zip(&lanes.kinds).take(last).skip(1) {
-                let mut bits = lane[row];
+            let mut lane = |kind: Kind, mut bits: u64| {
                 while bits != 0 {
-                    visit(Trigger { kind: *kind, at: start + bits.trailing_zeros() as usize, len: 0 });
+                    visit(Trigger { kind, at: start + bits.trailing_zeros() as usize, len: 0 });
                     bits &= bits - 1;
+                }
+            };
+            lane(Kind::Literal, lanes.kinds[1][row]);
+            lane(Kind::Stem, lanes.kinds[2][row]);
+            if lanes.rare[row] != 0 {
+                for k in RARE {
+                    lane(KINDS[k], lanes.kinds[k][row]);
                 }
             }
         }

@@ -16,11 +16,8 @@ const NO_TOKEN: ByteSet = ByteSet::of(b" ()[{<>,*");
 /// Whether `value`, assigned to a name of this kind, is a secret to take out.
 pub(crate) fn worth(kind: Kind, value: &[u8], quoted: bool) -> bool {
     let len = value.len();
-    let plain = || decoy::is_reference(value, quoted) || is_code(value, quoted);
-    if len < 4 || plain() && !decoy::is_drawn(value) && !is_mysql_hash(value) {
-        return false;
-    }
-    match kind {
+    // The cheap questions first.
+    let fits = match kind {
         Kind::Password => {
             len <= 512 && !is_sentence(value) && !is_path(value) && (quoted || !value.ends_with(b"("))
         }
@@ -31,17 +28,17 @@ pub(crate) fn worth(kind: Kind, value: &[u8], quoted: bool) -> bool {
                 && (has_digit_or_mixed(value) || len >= 10 && !is_name(value))
         }
         Kind::Token | Kind::ApiKey | Kind::Key | Kind::Authorization | Kind::Cookie => {
-            if (quoted || decoy::is_drawn(value)) && is_mixed(value) {
-                return true;
-            }
-            len >= 8
-                && !value.iter().any(|&b| NO_TOKEN.has(b))
-                && !is_path(value)
-                && !decoy::is_stand_in(value)
-                && strong(value)
-                && !is_number(value)
+            (quoted || decoy::is_drawn(value)) && is_mixed(value)
+                || len >= 8
+                    && !value.iter().any(|&b| NO_TOKEN.has(b))
+                    && strong(value)
+                    && !is_path(value)
+                    && !is_number(value)
+                    && !decoy::is_stand_in(value)
         }
-    }
+    };
+    let plain = || decoy::is_reference(value, quoted) || is_code(value, quoted);
+    len >= 4 && fits && (!plain() || decoy::is_drawn(value) || is_mysql_hash(value))
 }
 
 /// Long, of all kinds of characters: drawn from the whole keyboard, as `WordPress` and Django do.
