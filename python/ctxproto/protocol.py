@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ContextProtocol"]
 
-# What a conversation keeps: the calls of the last results, security events and tasks.
+# What a conversation keeps: the calls of the last results, tasks with what was read of their artifacts, security events.
 _CALLS = 64
+_TASKS = 64
 _EVENTS = 1000
 
 _TASK_KEY = "ctxproto:task:"
@@ -254,7 +255,7 @@ class ContextProtocol:
             raise ArtifactError("the protocol has no artifact store with a save()")
         stored(save, _TASK_KEY + state.task_id, state.to_dict())
         with self._lock:
-            _keep(self._tasks, state.task_id, state, _EVENTS)
+            _keep(self._tasks, state.task_id, state, _TASKS)
 
     def get_task_state(self, task_id: str, requested_fields: Iterable[str]) -> DeclaredFields:
         """Fields of a task's artifacts, of a state that was prepared or registered here, or is in the artifact store.
@@ -353,10 +354,10 @@ class ContextProtocol:
                 if self._tool_results.get(envelope.tool_call_id) is not envelope:
                     self._tool_results[envelope.tool_call_id] = envelope
             for record in secrets:
-                if record.tool_call_id is not None:
+                if isinstance(record, SecretRedacted) and record.tool_call_id is not None:
                     _keep(self._events, record.tool_call_id, record, _EVENTS)
             if state is not None:
-                _keep(self._tasks, state.task_id, state, _EVENTS)
+                _keep(self._tasks, state.task_id, state, _TASKS)
         self._record(prepared.audit_records, started, None if state is None else state.task_id, report)
         return prepared
 
@@ -435,7 +436,8 @@ class ContextProtocol:
                         data = json.loads(data)
                 state = TaskStateEnvelope.from_dict(data, artifact_store=store)
                 with self._lock:
-                    state = self._tasks.setdefault(task_id, state)
+                    state = self._tasks.get(task_id, state)
+                    _keep(self._tasks, task_id, state, _TASKS)
         if state is None:
             raise TaskIdError("no state of this task is known: it was neither prepared nor registered")
         # Somebody else's, and perhaps of other conversations: what it leaves open is this one's to say, for itself.
