@@ -326,19 +326,21 @@ class _Restored:
 
     def of(self, old: Any, new: Any, place: str = "") -> Any:  # noqa: ANN401 - whatever JSON can be
         """`new`, which `old` became, with what stays of it."""
-        if old is new:
-            return new
         if isinstance(old, list | tuple) and isinstance(new, list | tuple):
             pairs = enumerate(zip(old, new, strict=True))
-            return [self.of(before, after, f"{place}[{at}]") for at, (before, after) in pairs]
+            return [
+                after if before is after else self.of(before, after, f"{place}[{at}]")
+                for at, (before, after) in pairs
+            ]
         if not isinstance(old, dict) or not isinstance(new, dict):
             return new
         restored = {}
         for (key, before), (name, after) in zip(old.items(), new.items(), strict=True):
-            inner, text = f"{place}.{key}", isinstance(before, str)
             if before is after:
                 restored[name] = after
-            elif text and key in _KEEPS:
+                continue
+            inner, text = f"{place}.{key}", isinstance(before, str)
+            if text and key in _KEEPS:
                 self.held.add(inner)
                 restored[name] = before
             elif text and key in _FILES and is_media(before, _declared(old)):
