@@ -200,6 +200,7 @@ CALLABLES: dict[str, Any] = {
     "Records.insert": _core.Records(None, 0.0).insert,
     "Records.search": lambda *args, **kwargs: _core.Records(None, 0.0).search(b"", True, *args, **kwargs),
     "memory_words": _core.memory_words,
+    "query_words": _core.query_words,
     # Alone, the first would hold back all calls to stores.
     "before_fork": lambda *args: [call(*args) for call in (_core.before_fork, _core.after_fork)],
     "after_fork": _core.after_fork,

@@ -15,7 +15,7 @@ from typing import Any
 import ctxproto
 import pytest
 import tiktoken
-from ctxproto import ConfigError, CtxprotoError, InputTypeError, Tokenizer, _core
+from ctxproto import ConfigError, CtxprotoError, InputTypeError, Tokenizer, _core, trim
 from ctxproto.tokens import ENCODINGS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -217,6 +217,37 @@ def test_calibration() -> None:
         assert abs(tokenizer.count(text) - tokens) <= 2
     at = tokenizer.limit(texts[0], 40)
     assert tokenizer.count(texts[0][:at]) <= 40
+
+
+@given(
+    text=st.lists(
+        st.sampled_from(["word ", "2024-11-21 ", "x=1;\n", "漢字", "é", "\ud800", " ", "{}"]), max_size=60
+    ).map("".join),
+    model=st.sampled_from(["gemini-2.5-pro", "qwen3-32b", "llama-4", "deepseek-v3", "command-a", "claude-opus-4-7"]),
+    most=st.integers(0, 90),
+    cut=st.integers(0, 200),
+)
+def test_an_estimate_is_the_same_for_all_who_ask(text: str, model: str, most: int, cut: int) -> None:
+    tokenizer = Tokenizer.for_model(model)
+    count = tokenizer.count(text)
+    counter = tokenizer.counter()
+    counter.feed(text[:cut])
+    counter.feed(text[cut:])
+    assert counter.count == count == tokenizer.count_many([text, text])[1]
+    assert tokenizer.count_messages([{"role": "user", "content": text}]).text == count + tokenizer.count("user")
+    start, end = tokenizer.limit(text, most, tail=True), tokenizer.limit(text, most)
+    assert (end == len(text)) == (start == 0) == (count <= most)
+    assert tokenizer.count(text[:end]) <= most >= tokenizer.count(text[start:])
+    if most > 30:
+        assert tokenizer.count(trim(text, most, tokenizer=tokenizer, redactor=None).text) <= most
+
+
+def test_digits_and_signs_weigh_what_they_do_in_a_family() -> None:
+    text = "12:34:56.789 10.0.0.1 " * 40
+    by_family = {name: Tokenizer.for_model(name).count(text) for name in ("gemini-2.5", "qwen3", "llama-4", "gpt-4o")}
+    # Digit by digit, and three at a time.
+    assert by_family["gemini-2.5"] > by_family["qwen3"] > 1.3 * by_family["llama-4"]
+    assert abs(by_family["llama-4"] / by_family["gpt-4o"] - 1) < 0.1
 
 
 def test_messages_and_callables() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from ctxproto import _core, arguments
 from ctxproto.errors import ConfigError, ConfigTypeError, InputError, InputTypeError, shown
@@ -41,16 +41,35 @@ _FAMILIES = {
     **dict.fromkeys(("gpt-4", "gpt-3.5", "gpt-35", "text-embedding-3", "text-embedding-ada-002"), "cl100k_base"),
 }
 
-# Beginnings of the names of others, which count otherwise and say so (`exact` is False): how many of their tokens come
-# to one of an encoding is rough, from published comparisons; `calibrated` makes it your own.
-_ESTIMATES: dict[str, tuple[str, float]] = {
-    "claude": ("o200k_base", 1.2),
-    **dict.fromkeys(("claude-opus-4-7", "claude-sonnet-5"), ("o200k_base", 1.55)),
-    **dict.fromkeys(("gemini", "gemma", "llama", "meta-llama", "code-llama", "codellama"), ("o200k_base", 1.05)),
-    **dict.fromkeys(("qwen", "deepseek", "kimi", "glm", "grok"), ("o200k_base", 1.05)),
-    **dict.fromkeys(("mistral", "mixtral", "codestral"), ("o200k_base", 1.15)),
-    "command": ("o200k_base", 1.1),
-    "phi-4": ("cl100k_base", 1.02),
+_Weights: TypeAlias = tuple[float, float, float, float]
+
+
+def _factor(factor: float) -> _Weights:
+    return (factor, 0.0, 0.0, 0.0)
+
+
+_EXACT = _factor(1.0)
+
+
+# Beginnings of the names of others, which count otherwise and say so (`exact` is False): what a token of an encoding, a
+# digit, a sign and a wide character (from U+3000 on) come to. Where four are given they are fitted to the family's
+# public tokenizer on logs, JSON, code and prose (`ci/fit_estimates.py`); a factor alone is rough, from published
+# comparisons. `calibrated` makes any of them your own.
+_GEMMA = (0.98, 0.52, 0.21, -0.19)
+_QWEN = (1.08, 0.47, -0.13, -0.16)
+_LLAMA = (1.08, -0.06, -0.11, -0.10)
+_MISTRAL = (1.06, 0.51, -0.05, 0.0)
+_ESTIMATES: dict[str, tuple[str, _Weights]] = {
+    "claude": ("o200k_base", _factor(1.2)),
+    **dict.fromkeys(("claude-opus-4-7", "claude-sonnet-5"), ("o200k_base", _factor(1.55))),
+    **dict.fromkeys(("gemini", "gemma"), ("o200k_base", _GEMMA)),
+    **dict.fromkeys(("llama", "meta-llama", "code-llama", "codellama"), ("o200k_base", _LLAMA)),
+    "qwen": ("o200k_base", _QWEN),
+    "deepseek": ("o200k_base", (1.08, -0.04, -0.04, -0.18)),
+    **dict.fromkeys(("kimi", "glm", "grok"), ("o200k_base", _factor(1.05))),
+    **dict.fromkeys(("mistral", "mixtral", "codestral"), ("o200k_base", _MISTRAL)),
+    "command": ("o200k_base", (1.0, 0.54, 0.09, -0.15)),
+    "phi-4": ("cl100k_base", _factor(1.02)),
 }
 _BY_LENGTH = sorted((*_FAMILIES, *_ESTIMATES), key=len, reverse=True)
 
@@ -132,14 +151,14 @@ class Tokenizer:
         """
         for name in _candidates(arguments.text("model", model).lower()):
             if (encoding := _NAMES.get(name)) is not None:
-                return cls._with(encoding, 1.0)
+                return cls._with(encoding, _EXACT)
             for beginning in _BY_LENGTH:
                 if not name.startswith(beginning):
                     continue
                 if (estimate := _ESTIMATES.get(beginning)) is not None:
                     return cls._with(*estimate)
                 if not name[len(beginning) :][:1].isalnum():
-                    return cls._with(_FAMILIES[beginning], 1.0)
+                    return cls._with(_FAMILIES[beginning], _EXACT)
         families = ", ".join(sorted({*_FAMILIES, *_ESTIMATES}))
         raise ConfigError(f"model is of no known family ({families}), given {shown(model)}")
 
@@ -155,8 +174,8 @@ class Tokenizer:
         return cls._made(arguments.text("name", name), None, count)
 
     @classmethod
-    def _with(cls, encoding: str, factor: float) -> Tokenizer:
-        return cls._made(encoding, _core.Encoding(encoding, factor=factor), None)
+    def _with(cls, encoding: str, weights: _Weights) -> Tokenizer:
+        return cls._made(encoding, _core.Encoding(encoding, weights=weights), None)
 
     @classmethod
     def _made(cls, name: str, core: _core.Encoding | None, function: Callable[[str], int] | None) -> Tokenizer:
@@ -167,8 +186,8 @@ class Tokenizer:
     def calibrated(self, usage: Iterable[tuple[str, int]]) -> Tokenizer:
         """An estimate that fits what a provider reported: `usage` is texts and the tokens each was billed.
 
-        The factor is the sum of the reported tokens over that of the encoding's. Raises `ConfigError` when that is not
-        a number above 0.
+        What it made of a text is multiplied by the sum of the reported tokens over the sum of its own. Raises
+        `ConfigError` when that is not a number above 0.
 
         >>> text = "The quick brown fox jumps over the lazy dog. " * 20
         >>> tokenizer = Tokenizer().calibrated([(text, 241)])
@@ -177,15 +196,16 @@ class Tokenizer:
         """
         pairs = arguments.several("usage", usage, "(text, tokens)")
         reported = counted = 0
-        base = _core.Encoding(self._native("calibrated").name)
+        core = self._native("calibrated")
         for at, pair in enumerate(pairs):
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise ConfigTypeError(f"usage[{at}] is a text and a number of tokens, not {shown(pair)}")
-            counted += base.count(pair[0])
+            counted += core.count(pair[0])
             reported += arguments.number(f"usage[{at}][1]", pair[1], 0)
         if not counted or not reported:
             raise ConfigError("usage has no tokens: nothing can be learnt from it")
-        return self._with(base.name, reported / counted)
+        token, digit, sign, wide = (weight * reported / counted for weight in core.weights)
+        return self._with(core.name, (token, digit, sign, wide))
 
     @property
     def name(self) -> str:
@@ -200,7 +220,7 @@ class Tokenizer:
     @property
     def exact(self) -> bool:
         """Whether counts are the model's own, not an estimate."""
-        return self._core is None or self._core.factor == 1.0
+        return self._core is None or self._core.exact
 
     def count(self, text: str | Buffer) -> int:
         """Tokens of a text (str or bytes). Lone surrogates and bytes that are no UTF-8 count as U+FFFD.
@@ -294,7 +314,7 @@ class Tokenizer:
 
     def __reduce__(self) -> tuple[Callable[..., Tokenizer], tuple[object, ...]]:
         if self._core is not None:
-            return _unpickled, (self._name, self._core.factor)
+            return _unpickled, (self._name, self._core.weights)
         if isinstance(self._function, _Tiktoken):
             return Tokenizer, (self._name,)
         return Tokenizer.from_callable, (self._function, self._name)
@@ -319,8 +339,8 @@ def _candidates(model: str) -> Iterator[str]:
         yield _SERVED.sub("", name, count=1) if _SERVED.match(name) else name
 
 
-def _unpickled(name: str, factor: float) -> Tokenizer:
-    return Tokenizer._with(name, factor)  # noqa: SLF001 - a method of the class but for the name that pickle needs
+def _unpickled(name: str, weights: _Weights) -> Tokenizer:
+    return Tokenizer._with(name, weights)  # noqa: SLF001 - a method of the class but for the name that pickle needs
 
 
 class _Tiktoken:

@@ -147,6 +147,90 @@ def test_it_is_built_in_the_background() -> None:
     assert nearest(store, "3 asked")[0] == "3 text"
 
 
+class Failing:
+    """hnswlib's index, for which there is no memory `times` times."""
+
+    def __init__(self, times: int, where: str) -> None:
+        import hnswlib  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+        self.times, self.where, self._make, self.made = times, where, hnswlib.Index, 0
+
+    def __call__(self, *args: Any) -> Any:
+        self.made += 1
+        index = self._make(*args)
+        failing = self
+
+        class Index:
+            def __getattr__(self, name: str) -> Any:
+                if name == failing.where and failing.times:
+                    failing.times -= 1
+                    raise MemoryError
+                return getattr(index, name)
+
+        return Index()
+
+
+def searched_until(store: MemoryStore, done: Callable[[], bool], most: int = 10_000) -> int:
+    """How many searches it took; each finds all there is, whatever the graph does."""
+    for at in range(most):
+        if done():
+            return at
+        assert nearest(store, "3 asked")[0] == "3 text"
+        if store._graphs is not None and any(one.building for one in store._graphs._waiting.values()):
+            time.sleep(0.002)
+    raise AssertionError("it was never done")
+
+
+@needs_hnswlib
+@pytest.mark.parametrize("where", ["init_index", "add_items"])
+def test_a_build_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    failing = Failing(3, where)
+    monkeypatch.setattr("hnswlib.Index", failing)
+    monkeypatch.setattr("ctxproto.memory.graph._COUNTED", 4)
+    store = filled(120)
+    assert store._graphs is not None
+    ready = store._graphs._ready
+    taken = searched_until(store, lambda: b"u" in ready)
+    # Not at once, and not as often as before.
+    assert taken >= 4 + 8 + 16
+    assert failing.made == 4
+    assert proposed(store) >= 50
+
+
+@needs_hnswlib
+@pytest.mark.parametrize("where", ["knn_query", "add_items"])
+def test_a_graph_that_fails_is_given_up(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    failing = Failing(0, where)
+    monkeypatch.setattr("hnswlib.Index", failing)
+    monkeypatch.setattr("ctxproto.memory.graph._COUNTED", 4)
+    store = filled(120)
+    store.build_graph("u")
+    failing.times = 1
+    store.save("u:s1", "500 new")
+    assert nearest(store, "500 asked")[0] == "500 new"
+    assert store._graphs is not None
+    ready = store._graphs._ready
+    assert b"u" not in ready
+    searched_until(store, lambda: b"u" in ready)
+    assert proposed(store) >= 50
+    assert nearest(store, "500 asked")[0] == "500 new"
+
+
+@needs_hnswlib
+def test_without_a_thread_it_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    store = filled(60)
+    assert store._graphs is not None
+    ready = store._graphs._ready
+    monkeypatch.setattr("ctxproto.memory.graph._COUNTED", 4)
+    with monkeypatch.context() as patched:
+        patched.setattr("threading.Thread.start", none)
+        assert nearest(store, "3 asked")[0] == "3 text"
+    searched_until(store, lambda: b"u" in ready)
+
+
 def wait_for(done: Callable[[], bool]) -> None:
     end = time.monotonic() + 60
     while not done():

@@ -247,3 +247,14 @@ def test_a_model_is_replaced_only_on_purpose(conninfo: str) -> None:
         assert store._core.model() == before
         assert store.embed("*", replace=True) == 1
         assert store.search("tea", "a", explain=True)[0].components["cosine"] is not None
+
+
+def test_a_vector_that_somebody_cut_is_said(conninfo: str) -> None:
+    import psycopg
+
+    with PostgresMemoryStore(conninfo, embedder=HashEmbedder(8)) as store:
+        store.save("a", "green tea")
+        with psycopg.connect(conninfo) as other:
+            other.execute("UPDATE ctxproto_vectors SET embedding = '[1, 2]'")
+        with pytest.raises(StoreError, match="damaged: a vector"):
+            store.search("tea", "a")

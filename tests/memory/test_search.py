@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import itertools
 import math
+import pickle
 import random
+import signal
 import subprocess
 import sys
 from array import array
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -463,3 +468,47 @@ ROW: dict[str, Any] = {
     "content": "x", "kind": "working", "purpose": "", "importance": 0.5, "provenance": "agent",
     "valid_from": None, "valid_to": None, "ttl": None, "metadata": None,
 }  # fmt: skip
+
+
+@given(st.booleans())
+def test_a_hit_is_whole_wherever_it_goes(explain: bool) -> None:
+    """Its record is made when somebody asks for it; copies, pickles and comparisons do."""
+    with MemoryStore(":memory:", embedder=HashEmbedder(8), clock=lambda: 1e9) as store:
+        saved = store.save("a:b", "green tea", metadata={"n": 1})
+
+        def hit() -> Any:
+            return store.search("tea", "a:", explain=explain)[0]
+
+        for other in (copy.copy(hit()), copy.deepcopy(hit()), pickle.loads(pickle.dumps(hit()))):
+            assert other == hit()
+            assert other.record == saved
+            assert vars(other).keys() == {field.name for field in dataclasses.fields(other)}
+        assert dataclasses.asdict(hit())["record"]["metadata"] == {"n": 1}
+        assert dataclasses.replace(hit(), content="milk").record == saved
+        assert "green tea" in repr(hit())
+        with pytest.raises(AttributeError, match="nothing"):
+            _ = hit().nothing
+
+
+def test_ctrl_c_ends_the_first_search_of_very_many(tmp_path: Path) -> None:
+    """It reads all of them, on a thread of its own; what it had read by then is read again."""
+    with MemoryStore(tmp_path / "m.db") as store:
+        row = store._maker.row(b"u\0", **ROW)
+        store._core.insert([{**row, "id": str(at), "content": f"green tea {at}"} for at in range(40_000)])
+
+    class EnoughError(Exception):
+        pass
+
+    def enough(*_: object) -> None:
+        raise EnoughError
+
+    with MemoryStore(tmp_path / "m.db") as store:
+        before = signal.signal(signal.SIGALRM, enough)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.03)
+            with pytest.raises(EnoughError):
+                deque((store.search("tea 7", "u") for _ in itertools.count()), maxlen=0)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert store.search("tea 7", "u")[0].content == "green tea 7"

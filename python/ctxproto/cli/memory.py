@@ -312,7 +312,7 @@ def _count(number: int) -> str:
 
 
 def _line(record: MemoryRecord, **more: float) -> str:
-    from ctxproto.memory.records import line_of
+    from ctxproto.memory.exchange import line_of
 
     line = line_of(record)
     return line if not more else f"{line[:-1]}, {json.dumps(more)[1:]}"

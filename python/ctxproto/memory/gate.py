@@ -7,6 +7,7 @@ import re
 import threading
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ctxproto import _core, arguments
@@ -16,7 +17,7 @@ from ctxproto.tokens import Tokenizer, default_tokenizer
 from ctxproto.tools.redact import Redactor, default_redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["MemoryContextGate", "MemoryEntry", "MemoryQueryResult", "WriteVerdict"]
 
@@ -162,22 +163,53 @@ class MemoryContextGate:
             ConfigError: An argument is not as it must be.
         """
         arguments.text("query", query)
-        scope = Scope.of(namespace)
-        candidates = [_candidate(at, one) for at, one in enumerate(arguments.several("memories", memories, "memories"))]
-        fit = [one for one in candidates if one.score >= self.relevance_threshold and _visible(scope, one.memory)]
-        fit.sort(key=lambda one: -one.score)  # stable
+        fit = self._fitting(Scope.of(namespace), arguments.several("memories", memories, "memories"))
+        # Reversed, equal ones stay in their order, too.
+        fit.sort(key=itemgetter(0), reverse=True)
         selected = self._within_budget(fit)
         if not selected:
             return False, 0.0, []
         with self._lock:
             self._read_count += 1
-        return True, selected[0].score, [one.memory for one in selected]
+        return True, selected[0][0], [memory for _, _, memory in selected]
+
+    def _fitting(self, scope: Scope, memories: Sequence[Any]) -> list[_Candidate]:
+        """Those that are visible and relevant enough; what a store gives is looked at once."""
+        found: list[_Candidate] = []
+        seen: dict[str, bool] = {}
+        for at, memory in enumerate(memories):
+            try:
+                score, text, theirs = memory.relevance_score, memory.content, memory.namespace
+            except Exception:  # noqa: BLE001 - an object that is none may fail in any way
+                text = None
+            if type(text) is not str:
+                text = _content_of(at, memory, text)
+            if type(score) is not float:
+                score = _number(score)
+            # What is no number is not between any.
+            if not self.relevance_threshold <= score < math.inf:
+                continue
+            if type(theirs) is not str:
+                visible = _visible(scope, theirs)
+            elif (known := seen.get(theirs)) is None:
+                visible = seen[theirs] = _visible(scope, theirs)
+            else:
+                visible = known
+            if visible:
+                found.append((score, text, memory))
+        return found
 
     def _within_budget(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        # Mostly all of them fit, and the text that they make is known from the call before.
+        if sum(len(text) for _, text, _ in candidates) <= _TOKEN_MAX * self.max_memory_tokens and (
+            self._joined(candidates) <= self.max_memory_tokens
+        ):
+            return candidates
         selected: list[_Candidate] = []
         # As it is put into the prompt: tokens reach over the borders, so the parts' sum is only a bound for the whole.
         used, exact = 0, True
-        for one, alone in zip(candidates, self._tokenizer.count_many([c.text for c in candidates]), strict=True):
+        counts = self._tokenizer.count_many([text for _, text, _ in candidates])
+        for one, alone in zip(candidates, counts, strict=True):
             if used + alone + 1 <= self.max_memory_tokens:
                 selected.append(one)
                 used, exact = used + alone + 1, False
@@ -194,7 +226,7 @@ class MemoryContextGate:
         return selected
 
     def _joined(self, selected: list[_Candidate]) -> int:
-        return self._tokenizer.count("\n".join([one.text for one in selected]))
+        return self._tokenizer.count("\n".join([text for _, text, _ in selected]))
 
     def should_write(self, content: str, namespace: AnyNamespace) -> bool:
         """Whether `content` may be written; `judge_write` says why, and what to write.
@@ -286,6 +318,8 @@ class MemoryContextGate:
             }
 
 
+# Characters of texts that may fit for each token: more are not counted as one.
+_TOKEN_MAX = 8
 # Characters, without the spaces around; those of a script without spaces count twice. Less is a fragment.
 _SHORTEST = 50
 _LONGEST = 50_000
@@ -306,32 +340,28 @@ def _no(rule: str, reason: str, labels: tuple[str, ...] = (), repeats: int | Non
     return WriteVerdict(accepted=False, rule=rule, reason=reason, labels=labels, repeats=repeats)
 
 
-def _visible(scope: Scope, memory: MemoryQueryResult) -> bool:
-    theirs = namespace_of(memory.namespace)
+def _visible(scope: Scope, namespace: object) -> bool:
+    theirs = namespace_of(namespace)
     if theirs is None:
         return False
     return scope.holds(theirs) if scope.below or scope.namespace is None else theirs.covers(scope.namespace)
 
 
-class _Candidate(NamedTuple):
-    score: float
-    text: str
-    memory: MemoryQueryResult
+# The score, the content and the memory.
+_Candidate: TypeAlias = tuple[float, str, Any]
 
 
-def _candidate(at: int, memory: Any) -> _Candidate:  # noqa: ANN401 - whatever a backend gives
-    """A memory, with a score of -1 for one that is no number from 0 on."""
-    try:
-        score, content, _ = memory.relevance_score, memory.content, memory.namespace
-    except Exception:  # noqa: BLE001 - an object that is none may fail in any way
-        content = None
+def _content_of(at: int, memory: object, content: object) -> str:
     if not issubclass(type(content), str):
         raise ConfigTypeError(f"memories[{at}] is a MemoryQueryResult, not {shown(memory)}")
+    return str.__str__(content)
+
+
+def _number(score: Any) -> float:  # noqa: ANN401 - whatever a backend gives
     try:
-        number = float(score)
-    except Exception:  # noqa: BLE001 - the same
-        number = -1.0
-    return _Candidate(number if math.isfinite(number) and number >= 0 else -1.0, str.__str__(content), memory)
+        return float(score)
+    except Exception:  # noqa: BLE001 - it may fail in any way
+        return math.nan
 
 
 def _utf8(text: str) -> str:

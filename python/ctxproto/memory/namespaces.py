@@ -129,11 +129,9 @@ class Scope(NamedTuple):
             return scope
         if not issubclass(type(scope), str):
             return cls(Namespace.checked(argument, scope))
-        parts = _split(argument, str.__str__(scope))
-        if parts == [None]:
-            return cls(None, below=True)
-        below = parts[-1] in {"", None} and len(parts) > 1
-        return cls(Namespace.checked(argument, parts[:-1] if below else parts), below)
+        text = str.__str__(scope)
+        # Those of one conversation are named with every call.
+        return (_scope if len(text) <= _SHORT else _scope.__wrapped__)(text, argument)
 
     def holds(self, namespace: Namespace) -> bool:
         """Whether it is in."""
@@ -148,6 +146,15 @@ class Scope(NamedTuple):
 
     def __str__(self) -> str:
         return "*" if self.namespace is None else self.namespace.prefix if self.below else str(self.namespace)
+
+
+@lru_cache(maxsize=4096)
+def _scope(text: str, argument: str) -> Scope:
+    parts = _split(argument, text)
+    if parts == [None]:
+        return Scope(None, below=True)
+    below = parts[-1] in {"", None} and len(parts) > 1
+    return Scope(Namespace.checked(argument, parts[:-1] if below else parts), below)
 
 
 @lru_cache(maxsize=4096)

@@ -6,31 +6,40 @@ keys here, too; and what fits a query is judged by the same native search, among
 
 from __future__ import annotations
 
-import json
-import os
-import threading
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ctxproto import _core, arguments
 from ctxproto.errors import ConfigError, MemoryIdError, StoreError
-from ctxproto.memory import records
+from ctxproto.memory import fields
+from ctxproto.memory.postgres_rows import (
+    ALIVE,
+    COLUMNS,
+    FIELDS,
+    IN_SCOPE,
+    TABLES,
+    VECTORS,
+    WANTED,
+    Model,
+    asked,
+    kept,
+    literals,
+    measured,
+    numbers,
+    scope,
+    told,
+)
+from ctxproto.memory.postgres_session import Rows, Run, Session
+from ctxproto.memory.records import record_of
 from ctxproto.memory.store import MemoryStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ctxproto.memory.embedders import Embedder
     from ctxproto.tools.redact import Redactor
 
 __all__ = ["PostgresMemoryStore"]
-
-Rows: TypeAlias = "list[dict[str, Any]]"
-Run: TypeAlias = "Callable[..., Rows]"
-Words: TypeAlias = "list[str]"
-# Its name, the length of its vectors, and what cosines unrelated texts have.
-Model: TypeAlias = "tuple[str, int, float, float]"
 
 # "ctxm": whose advisory lock it is.
 _LOCK = 0x6374786D
@@ -39,65 +48,6 @@ _LOCK = 0x6374786D
 _WHOLE_MAX = 2_000
 _BY_WORDS_MAX = 1_000
 _BY_VECTOR_MAX = 500
-
-# Of a longer word, only the beginning is looked up: an index entry has its limit.
-_WORD_MAX = 100
-
-# Text of a caller's is bytea: a str may hold a NUL, which text may not. The index holds the beginning of a key alone,
-# for an entry has at most 2,704 bytes: what the beginnings leave open, the whole keys decide.
-_TABLES = """
-CREATE TABLE IF NOT EXISTS ctxproto_memories (
-    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    id bytea NOT NULL UNIQUE,
-    namespace bytea NOT NULL,
-    content bytea NOT NULL,
-    kind text NOT NULL,
-    purpose bytea NOT NULL,
-    importance double precision NOT NULL,
-    provenance text NOT NULL,
-    created bigint NOT NULL,
-    valid_from bigint NOT NULL,
-    valid_to bigint,
-    supersedes bytea,
-    superseded_by bytea,
-    expires bigint,
-    metadata text NOT NULL,
-    words text[] NOT NULL
-);
-CREATE INDEX IF NOT EXISTS ctxproto_of_namespace ON ctxproto_memories (substring(namespace FOR 1000), seq);
-CREATE INDEX IF NOT EXISTS ctxproto_of_words ON ctxproto_memories USING gin (words);
-CREATE INDEX IF NOT EXISTS ctxproto_of_expiry ON ctxproto_memories (expires) WHERE expires IS NOT NULL;
-CREATE TABLE IF NOT EXISTS ctxproto_model (
-    one integer PRIMARY KEY CHECK (one = 1),
-    name bytea NOT NULL,
-    dims integer NOT NULL,
-    low double precision NOT NULL,
-    high double precision NOT NULL
-)
-"""
-_VECTORS = """
-CREATE EXTENSION IF NOT EXISTS vector;
-CREATE TABLE IF NOT EXISTS ctxproto_vectors (
-    seq bigint PRIMARY KEY REFERENCES ctxproto_memories ON DELETE CASCADE,
-    embedding vector NOT NULL
-)
-"""
-
-_TEXTS = ("id", "content", "purpose", "supersedes", "superseded_by")
-_FIELDS = (
-    "id", "namespace", "content", "kind", "purpose", "importance", "provenance", "created", "valid_from", "valid_to",
-    "supersedes", "superseded_by", "expires", "metadata",
-)  # fmt: skip
-_COLUMNS = ", ".join(f"m.{name}" for name in _FIELDS)
-_IN_SCOPE = """
-    substring(m.namespace FOR 1000) BETWEEN substring(%(first)s::bytea FOR 1000) AND substring(%(end)s::bytea FOR 1000)
-    AND m.namespace >= %(first)s AND m.namespace < %(end)s
-"""
-_ALIVE = f"{_IN_SCOPE} AND (m.expires IS NULL OR m.expires > %(now)s)"
-_WANTED = f"""{_ALIVE}
-    AND (%(at)s::bigint IS NULL OR (m.valid_from <= %(at)s AND (m.valid_to IS NULL OR m.valid_to > %(at)s)))
-    AND (%(kind)s::text IS NULL OR m.kind = %(kind)s)
-"""
 
 
 class PostgresMemoryStore(MemoryStore):
@@ -137,7 +87,7 @@ class PostgresMemoryStore(MemoryStore):
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._prepare(redactor, embedder, model, clock)
-        given, seconds = arguments.text("conninfo", conninfo), records.seconds("wait", wait)
+        given, seconds = arguments.text("conninfo", conninfo), fields.seconds("wait", wait)
         self._open = cast("_core.Records", _Records(given, seconds))
 
     def close(self) -> None:
@@ -150,84 +100,19 @@ class PostgresMemoryStore(MemoryStore):
         return "<PostgresMemoryStore>"
 
 
-# Left behind by a fork: closing them here would end the parent's session.
-_INHERITED: list[Any] = []
-
-
 class _Records:
     """What `_core.Records` does, with SQL."""
 
     def __init__(self, conninfo: str, wait: float) -> None:
-        try:
-            import psycopg
-        except ImportError:
-            psycopg = None  # type: ignore[assignment]
-        if psycopg is None:
-            raise StoreError("psycopg is not installed: pip install 'ctxproto[postgres]'")
-        self._psycopg = psycopg
-        self._conninfo, self._wait = conninfo, wait
-        self._lock = threading.RLock()
-        self._connection: Any = None
-        self._pid = 0
+        self._session = Session(conninfo, wait)
+        self._transaction = self._session.transaction
         self._has_vectors = False
         with self._transaction() as run:
             run("SELECT pg_advisory_xact_lock(%(lock)s)", lock=_LOCK)
-            run(_TABLES)
+            run(TABLES)
 
     def close(self) -> None:
-        with self._lock:
-            if self._connection is not None and self._pid == os.getpid():
-                self._connection.close()
-            self._connection = None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[Run]:
-        """Runs SQL; all of it is committed at the end, or none."""
-        psycopg = self._psycopg
-        failed: Exception | None = None
-        with self._lock:
-            try:
-                connection = self._connected()
-                with connection.transaction():
-
-                    def run(sql: str, **values: Any) -> Rows:
-                        # Without values several statements may stand in one text.
-                        done = connection.execute(sql, values or None)
-                        return done.fetchall() if done.description else []
-
-                    yield run
-            except psycopg.errors.UniqueViolation:
-                failed = MemoryIdError("there is a memory of this id already")
-            except psycopg.errors.LockNotAvailable:
-                failed = StoreError("another process is writing")
-            except psycopg.Error as error:
-                # The server's message may quote what it was given.
-                state = f", {error.sqlstate}" if error.sqlstate else ""
-                failed = StoreError(f"the PostgreSQL server refuses or does not answer ({type(error).__name__}{state})")
-        if failed is not None:
-            raise failed
-
-    def _connected(self) -> Any:
-        if self._connection is not None and self._pid != os.getpid():
-            _INHERITED.append(self._connection)
-            self._connection = None
-        if self._connection is None or self._connection.closed:
-            from psycopg.rows import dict_row
-
-            self._connection, self._pid = None, os.getpid()
-            connection = self._psycopg.connect(
-                self._conninfo,
-                autocommit=True,
-                row_factory=cast("Any", dict_row),
-                connect_timeout=max(int(self._wait), 2),
-                # Every session the same, so that a proxy may share them.
-                prepare_threshold=None,
-            )
-            connection.execute(f"SET lock_timeout = {max(int(self._wait * 1000), 1)}")
-            # What was acknowledged is on the server's disk, whatever its default.
-            connection.execute("SET synchronous_commit = on")
-            self._connection = connection
-        return self._connection
+        self._session.close()
 
     def insert(self, rows: Sequence[Mapping[str, Any]], embedded: tuple[str, object] | None = None) -> None:
         with self._transaction() as run:
@@ -238,7 +123,7 @@ class _Records:
 
     def get(self, key: bytes, below: bool, id: str, now: int) -> dict[str, Any] | None:
         with self._transaction() as run:
-            return self._find(run, _scope(key, below, now), id)
+            return self._find(run, scope(key, below, now), id)
 
     def update(
         self, key: bytes, below: bool, id: str, now: int, embedded: tuple[str, object] | None, **change: Any
@@ -293,9 +178,9 @@ class _Records:
         kind: str | None,
         limit: int | None,
     ) -> Sequence[dict[str, Any]]:
-        sql = f"SELECT {_COLUMNS} FROM ctxproto_memories m WHERE {_WANTED} ORDER BY m.seq DESC LIMIT %(limit)s"
+        sql = f"SELECT {COLUMNS} FROM ctxproto_memories m WHERE {WANTED} ORDER BY m.seq DESC LIMIT %(limit)s"
         with self._transaction() as run:
-            return [_told(row) for row in run(sql, **_scope(key, below, now), at=at, kind=kind, limit=limit)]
+            return [told(row) for row in run(sql, **scope(key, below, now), at=at, kind=kind, limit=limit)]
 
     def search(
         self,
@@ -311,19 +196,19 @@ class _Records:
         **how: Any,
     ) -> Any:
         with self._transaction() as run:
-            rows = self._candidates(run, _scope(key, below, now) | {"at": at, "kind": kind}, query, embedded)
+            rows = self._candidates(run, scope(key, below, now) | {"at": at, "kind": kind}, query, embedded)
             model = self._model(run)
         # The same search as everywhere, in a store that lasts for one query. Of equal ones the latest comes first.
         native = _core.Records(None, 0.0)
         rows.sort(key=lambda row: row["seq"])
         plain = [row for row in rows if row["embedding"] is None]
         with_vectors = [row for row in rows if row["embedding"] is not None]
-        native.insert([_told(row) for row in plain])
+        native.insert([told(row) for row in plain])
         if model is not None:
             native.take_model(*model)
             if with_vectors:
-                vectors = [json.loads(row["embedding"]) for row in with_vectors]
-                native.insert([_told(row) for row in with_vectors], (model[0], vectors))
+                vectors = numbers((row["embedding"] for row in with_vectors), model[1])
+                native.insert([told(row) for row in with_vectors], (model[0], vectors))
         return native.search(key, below, query, now, at, kind, limit, embedded=embedded, **how)
 
     def _candidates(
@@ -335,32 +220,32 @@ class _Records:
     ) -> Rows:
         vector, join = "NULL", ""
         if self._vectors_there(run):
-            vector, join = "v.embedding::text", "LEFT JOIN ctxproto_vectors v USING (seq)"
-        select = f"SELECT m.seq, {_COLUMNS}, {vector} AS embedding FROM ctxproto_memories m {join} WHERE {_WANTED}"
+            vector, join = "vector_send(v.embedding)", "LEFT JOIN ctxproto_vectors v USING (seq)"
+        select = f"SELECT m.seq, {COLUMNS}, {vector} AS embedding FROM ctxproto_memories m {join} WHERE {WANTED}"
         whole = run(f"{select} LIMIT %(limit)s", **which, limit=_WHOLE_MAX + 1)
         if len(whole) <= _WHOLE_MAX:
             return whole
         shared = "SELECT count(*) FROM unnest(m.words) word WHERE word = ANY(%(asked)s)"
         rows = run(
             f"{select} AND m.words && %(asked)s::text[] ORDER BY ({shared}) DESC, m.seq DESC LIMIT %(limit)s",
-            **which, asked=_words(query), limit=_BY_WORDS_MAX,
+            **which, asked=asked(query), limit=_BY_WORDS_MAX,
         )  # fmt: skip
         if embedded is not None and join:
             rows += run(
                 f"{select} AND v.seq IS NOT NULL ORDER BY v.embedding <=> %(near)s::vector LIMIT %(limit)s",
-                **which, near=_literals(embedded[1])[0], limit=_BY_VECTOR_MAX,
+                **which, near=literals(embedded[1])[0], limit=_BY_VECTOR_MAX,
             )  # fmt: skip
         return list({row["seq"]: row for row in rows}.values())
 
     def delete(self, key: bytes, below: bool, id: str) -> bool:
-        sql = f"DELETE FROM ctxproto_memories m WHERE m.id = %(id)s AND {_IN_SCOPE} RETURNING 1"
+        sql = f"DELETE FROM ctxproto_memories m WHERE m.id = %(id)s AND {IN_SCOPE} RETURNING 1"
         with self._transaction() as run:
-            return bool(run(sql, **_scope(key, below), id=id.encode()))
+            return bool(run(sql, **scope(key, below), id=id.encode()))
 
     def forget(self, key: bytes, below: bool) -> int:
-        sql = f"WITH gone AS (DELETE FROM ctxproto_memories m WHERE {_IN_SCOPE} RETURNING 1) SELECT count(*) FROM gone"
+        sql = f"WITH gone AS (DELETE FROM ctxproto_memories m WHERE {IN_SCOPE} RETURNING 1) SELECT count(*) FROM gone"
         with self._transaction() as run:
-            return int(run(sql, **_scope(key, below))[0]["count"])
+            return int(run(sql, **scope(key, below))[0]["count"])
 
     def sweep(self, now: int) -> int:
         delete = "DELETE FROM ctxproto_memories WHERE expires <= %(now)s RETURNING 1"
@@ -372,9 +257,9 @@ class _Records:
         """What the server's files hold is the server's."""
 
     def namespaces(self, key: bytes, below: bool, now: int) -> Sequence[bytes]:
-        sql = f"SELECT DISTINCT m.namespace FROM ctxproto_memories m WHERE {_ALIVE} ORDER BY m.namespace"
+        sql = f"SELECT DISTINCT m.namespace FROM ctxproto_memories m WHERE {ALIVE} ORDER BY m.namespace"
         with self._transaction() as run:
-            return [bytes(row["namespace"]) for row in run(sql, **_scope(key, below, now))]
+            return [bytes(row["namespace"]) for row in run(sql, **scope(key, below, now))]
 
     def stats(self, key: bytes, below: bool, now: int) -> tuple[int, int, int, int, int]:
         sql = f"""
@@ -384,18 +269,18 @@ class _Records:
             FROM (SELECT m.namespace, octet_length(m.content) + octet_length(m.metadata) AS bytes,
                     (m.expires IS NULL OR m.expires > %(now)s) AS alive,
                     (m.valid_from <= %(now)s AND (m.valid_to IS NULL OR m.valid_to > %(now)s)) AS ongoing
-                FROM ctxproto_memories m WHERE {_IN_SCOPE}) found"""
+                FROM ctxproto_memories m WHERE {IN_SCOPE}) found"""
         with self._transaction() as run:
-            (row,) = run(sql, **_scope(key, below, now))
+            (row,) = run(sql, **scope(key, below, now))
         current, past, expired, namespaces, size = map(int, row.values())
         return current, past, expired, namespaces, size
 
     def check(self) -> None:
         """Reads every memory; whether pages are whole, the server knows (data checksums)."""
         with self._transaction() as run:
-            for row in run(f"SELECT {_COLUMNS} FROM ctxproto_memories m"):
+            for row in run(f"SELECT {COLUMNS} FROM ctxproto_memories m"):
                 try:
-                    records.record_of(_told(row))
+                    record_of(told(row))
                 except (ValueError, OverflowError):
                     whole = False
                 else:
@@ -408,12 +293,12 @@ class _Records:
             return self._model(run)
 
     def introduce(self, name: str, sides: tuple[int, int], vectors: object, replace: bool) -> None:
-        new = _measured(name, sides, vectors)
+        new = measured(name, sides, vectors)
         with self._transaction() as run:
             # One at a time: who comes second sees the first one's.
             run("SELECT pg_advisory_xact_lock(%(lock)s)", lock=_LOCK)
             if not self._vectors_there(run):
-                run(_VECTORS)
+                run(VECTORS)
             before = self._model(run)
             if before is not None and before[:2] == new[:2]:
                 return
@@ -423,7 +308,7 @@ class _Records:
             self._know(run, new)
 
     def calibrate(self, name: str, sides: tuple[int, int], vectors: object) -> None:
-        new = _measured(name, sides, vectors)
+        new = measured(name, sides, vectors)
         with self._transaction() as run:
             run("SELECT pg_advisory_xact_lock(%(lock)s)", lock=_LOCK)
             self._agree(self._model(run), new)
@@ -452,10 +337,10 @@ class _Records:
             missing = "TRUE"
             if self._vectors_there(run):
                 missing = "NOT EXISTS (SELECT 1 FROM ctxproto_vectors v WHERE v.seq = m.seq)"
-            sql = f"SELECT m.id, m.content FROM ctxproto_memories m WHERE {_ALIVE} AND {missing} LIMIT %(most)s"
+            sql = f"SELECT m.id, m.content FROM ctxproto_memories m WHERE {ALIVE} AND {missing} LIMIT %(most)s"
             return [
                 (bytes(row["id"]).decode(), bytes(row["content"]).decode())
-                for row in run(sql, **_scope(key, below, now), most=most)
+                for row in run(sql, **scope(key, below, now), most=most)
             ]
 
     def _embed(self, run: Run, texts: Sequence[tuple[str, str]], model: str, vectors: object) -> int:
@@ -466,7 +351,7 @@ class _Records:
             native.take_model(*known)
         native.embed([(str(at), "") for at in range(len(texts))], model, vectors)
         done = 0
-        for (id, content), literal in zip(texts, _literals(vectors), strict=True):
+        for (id, content), literal in zip(texts, literals(vectors), strict=True):
             done += len(run(
                 "INSERT INTO ctxproto_vectors SELECT seq, %(vector)s::vector FROM ctxproto_memories "
                 "WHERE id = %(id)s AND content = %(content)s "
@@ -488,9 +373,9 @@ class _Records:
         return self._has_vectors
 
     def _find(self, run: Run, scope: dict[str, Any], id: str, lock: str = "") -> dict[str, Any] | None:
-        sql = f"SELECT {_COLUMNS} FROM ctxproto_memories m WHERE m.id = %(id)s AND {_ALIVE} {lock}"
+        sql = f"SELECT {COLUMNS} FROM ctxproto_memories m WHERE m.id = %(id)s AND {ALIVE} {lock}"
         found = run(sql, **scope, id=id.encode())
-        return _told(found[0]) if found else None
+        return told(found[0]) if found else None
 
     def _found(
         self,
@@ -500,7 +385,7 @@ class _Records:
         id: str,
         now: int,
     ) -> dict[str, Any]:
-        row = self._find(run, _scope(key, below, now), id, "FOR UPDATE")
+        row = self._find(run, scope(key, below, now), id, "FOR UPDATE")
         if row is None:
             raise MemoryIdError("there is no memory of this id in this namespace")
         # Asked before what is written depends on it.
@@ -508,44 +393,11 @@ class _Records:
         return row
 
     def _put(self, run: Run, row: Mapping[str, Any]) -> None:
-        names = (*_FIELDS, "words")
+        names = (*FIELDS, "words")
         values = ", ".join(f"%({name})s" for name in names)
-        run(f"INSERT INTO ctxproto_memories ({', '.join(names)}) VALUES ({values})", **_kept(row))
+        run(f"INSERT INTO ctxproto_memories ({', '.join(names)}) VALUES ({values})", **kept(row))
 
     def _replace(self, run: Run, row: Mapping[str, Any]) -> None:
-        names = (*_FIELDS, "words")
+        names = (*FIELDS, "words")
         values = ", ".join(f"%({name})s" for name in names)
-        run(f"UPDATE ctxproto_memories SET ({', '.join(names)}) = ({values}) WHERE id = %(id)s", **_kept(row))
-
-
-def _scope(key: bytes, below: bool, now: int | None = None) -> dict[str, Any]:
-    """The range of keys of a scope: no UTF-8 has a byte of 0xFF, no key lies between one and itself with a NUL."""
-    scope: dict[str, Any] = {"first": key, "end": key + (b"\xff" if below else b"\0")}
-    return scope if now is None else scope | {"now": now}
-
-
-def _kept(row: Mapping[str, Any]) -> dict[str, Any]:
-    texts = {name: None if row[name] is None else row[name].encode() for name in _TEXTS}
-    return {**row, **texts, "words": _words(row["content"])}
-
-
-def _told(row: Mapping[str, Any]) -> dict[str, Any]:
-    texts = {name: None if row[name] is None else bytes(row[name]).decode() for name in _TEXTS}
-    return {**{name: row[name] for name in _FIELDS}, **texts, "namespace": bytes(row["namespace"])}
-
-
-def _measured(name: str, sides: tuple[int, int], vectors: object) -> Model:
-    # What the cosines of unrelated texts are, the native store says.
-    native = _core.Records(None, 0.0)
-    native.introduce(name, sides, vectors, False)
-    return cast("Model", native.model())
-
-
-def _words(text: str) -> Words:
-    return sorted({word[:_WORD_MAX] for word in _core.memory_words(text)})
-
-
-def _literals(vectors: object) -> Words:
-    """Vectors as pgvector reads them."""
-    rows: Any = vectors.tolist() if hasattr(vectors, "tolist") else vectors
-    return [json.dumps([float(number) for number in row]) for row in rows]
+        run(f"UPDATE ctxproto_memories SET ({', '.join(names)}) = ({values}) WHERE id = %(id)s", **kept(row))

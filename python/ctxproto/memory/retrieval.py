@@ -1,25 +1,91 @@
-"""What surrounds the native search: several queries as one, and a reranker after it."""
+"""One search of a store: its arguments, the vectors of its queries, several of them as one, and a reranker after it."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ctxproto import arguments
 from ctxproto.errors import ConfigError, ConfigTypeError, shown
+from ctxproto.memory.fields import kind_of, moment, span
+from ctxproto.memory.gate import share
+from ctxproto.memory.records import MemoryHit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from ctxproto.memory.records import MemoryHit
+    from ctxproto import _core
+    from ctxproto.memory.embedders import Embedding
+    from ctxproto.memory.graph import Graphs
+    from ctxproto.memory.namespaces import Scope
 
-__all__ = ["merged", "queries", "reranked", "weight"]
+__all__ = ["Reranker", "Search"]
 
-SCALES = ("calibrated", "cosine")
-"""What a relevance may be."""
+Reranker: TypeAlias = "Callable[[str, list[str]], Iterable[float]]"
+
+# What a relevance may be.
+_SCALES = ("calibrated", "cosine")
+# Rerankers read every text in full.
+_RERANKED_MAX = 1_000
 
 
-def queries(query: object, also: object) -> list[str]:
+class Search:
+    """The arguments of one search, checked; see `MemoryStore.search`."""
+
+    def __init__(
+        self,
+        now: int,
+        query: object,
+        *,
+        kind: object,
+        as_of: object,
+        limit: object,
+        also: object,
+        scale: object,
+        mmr: object,
+        recency: object,
+        half_life: object,
+        importance: object,
+        reranker: object,
+        explain: object,
+    ) -> None:
+        self._texts = _queries(query, also)
+        self.raw = arguments.one_of("scale", scale, _SCALES) == "cosine"
+        if reranker is not None and not callable(reranker):
+            raise ConfigTypeError(f"reranker is a function, not {shown(reranker)}")
+        if type(explain) is not bool:
+            raise ConfigTypeError(f"explain is a bool, not {shown(explain)}")
+        at, self._most = moment(now, as_of, history=False), arguments.number("limit", limit, 1)
+        self._reranker: Reranker | None = reranker
+        self._found = self._most if reranker is None else min(4 * self._most, _RERANKED_MAX)
+        self._which = (now, at, kind_of(kind), self._found)
+        self._how: dict[str, Any] = {
+            "raw": self.raw,
+            "mmr": share("mmr", mmr),
+            "recency": _weight("recency", recency),
+            "half_life": max(span("half_life", half_life), 1e-3) * 1_000_000,
+            "importance": _weight("importance", importance),
+            "explain": explain,
+        }
+
+    def run(
+        self, core: _core.Records, scope: Scope, embedding: Embedding | None, graphs: Graphs | None
+    ) -> list[MemoryHit]:
+        """What a store finds, with its embedder and its graphs, where it has any."""
+        texts = self._texts
+        vectors = [None] * len(texts) if embedding is None or not embedding.fits(core) else embedding.each(texts)
+        found = []
+        for text, embedded in zip(texts, vectors, strict=True):
+            near: list[int] = []
+            if graphs is not None and embedded is not None:
+                near = graphs.near(core, scope.key, embedded[1], core.pool(self._found))
+            hits = core.search(scope.key, scope.below, text, *self._which, embedded=embedded, near=near, **self._how)
+            found.append(MemoryHit.several(hits))
+        best = found[0] if len(found) == 1 else _merged(found)
+        return (best if self._reranker is None else _reranked(best, texts[0], self._reranker))[: self._most]
+
+
+def _queries(query: object, also: object) -> list[str]:
     """The query and its other wordings, each once, in UTF-8."""
     texts = [
         arguments.text("query", query),
@@ -28,7 +94,7 @@ def queries(query: object, also: object) -> list[str]:
     return list(dict.fromkeys(text.encode("utf-8", "replace").decode() for text in texts))
 
 
-def merged(found: Sequence[list[MemoryHit]]) -> list[MemoryHit]:
+def _merged(found: Sequence[list[MemoryHit]]) -> list[MemoryHit]:
     """The hits of several queries as those of one: each memory once, as the query found it that it fits best."""
     best: dict[str, MemoryHit] = {}
     for hits in found:
@@ -38,7 +104,7 @@ def merged(found: Sequence[list[MemoryHit]]) -> list[MemoryHit]:
     return sorted(best.values(), key=lambda hit: -hit.relevance_score)
 
 
-def reranked(hits: list[MemoryHit], query: str, reranker: Callable[[str, list[str]], Any]) -> list[MemoryHit]:
+def _reranked(hits: list[MemoryHit], query: str, reranker: Reranker) -> list[MemoryHit]:
     """The hits with the reranker's scores as their relevance, the best first."""
     if not hits:
         return hits
@@ -56,7 +122,7 @@ def reranked(hits: list[MemoryHit], query: str, reranker: Callable[[str, list[st
     return sorted(hits, key=lambda hit: -hit.relevance_score)
 
 
-def weight(argument: str, value: object) -> float:
+def _weight(argument: str, value: object) -> float:
     """A number from 0 to 100: what something counts beside 1 for the relevance."""
     if not issubclass(type(value), int | float) or issubclass(type(value), bool):
         raise ConfigTypeError(f"{argument} is a number, not {shown(value)}")

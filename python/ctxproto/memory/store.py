@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ctxproto import _core, arguments
 from ctxproto.errors import ConfigError, ConfigTypeError, StoreError, shown
-from ctxproto.memory import records, retrieval
+from ctxproto.memory import exchange, fields
 from ctxproto.memory.embedders import Embedder, Embedding
-from ctxproto.memory.gate import share
 from ctxproto.memory.graph import Graphs
 from ctxproto.memory.namespaces import AnyNamespace, AnyScope, Namespace, Scope
 from ctxproto.memory.records import Kind, MemoryHit, MemoryRecord, StoreStats, record_of
+from ctxproto.memory.retrieval import Reranker, Search
 from ctxproto.tools.redact import Redactor, shown_path
 
 if TYPE_CHECKING:
@@ -28,16 +28,12 @@ __all__ = ["MemoryStore"]
 
 # Calls after which what has expired is swept away.
 _SWEEP_EVERY = 256
-# Rerankers read every text in full.
-_RERANKED_MAX = 1_000
 
 # Named, for in the class below `list` is a method.
 Records: TypeAlias = list[MemoryRecord]
 Hits: TypeAlias = list[MemoryHit]
 Namespaces: TypeAlias = list[Namespace]
 Contents: TypeAlias = list[str]
-Numbers: TypeAlias = list[int]
-Reranker: TypeAlias = "Callable[[str, list[str]], Iterable[float]]"
 
 
 class MemoryStore:
@@ -90,10 +86,10 @@ class MemoryStore:
         self._prepare(redactor, embedder, model, clock)
         self._graphs = None if graph_from is None else Graphs(arguments.number("graph_from", graph_from, 1))
         self._path = _path(path)
-        self._open = _opened(self._path, records.seconds("wait", wait))
+        self._open = _opened(self._path, fields.seconds("wait", wait))
 
     def _prepare(self, redactor: object, embedder: object, model: object, clock: Callable[[], float]) -> None:
-        self._maker = records.Maker(redactor, clock)
+        self._maker = fields.Maker(redactor, clock)
         if embedder is None and model is not None:
             raise ConfigError("model is the name of an embedder's model: there is no embedder")
         self._embedding = None if embedder is None else Embedding(embedder, model)
@@ -151,7 +147,7 @@ class MemoryStore:
     def get(self, memory_id: str, namespace: AnyScope) -> MemoryRecord | None:
         """The memory of an id, if it is in the namespaces that are named and has not expired."""
         scope = Scope.of(namespace)
-        row = self._core.get(scope.key, scope.below, records.id_of(memory_id), self._maker.now())
+        row = self._core.get(scope.key, scope.below, fields.id_of(memory_id), self._maker.now())
         return None if row is None else record_of(row)
 
     def update(
@@ -184,7 +180,7 @@ class MemoryStore:
             metadata=metadata,
         )
         vectors = None if change["content"] is None else self._vectors([change["content"]])
-        return record_of(self._core.update(scope.key, scope.below, records.id_of(memory_id), now, vectors, **change))
+        return record_of(self._core.update(scope.key, scope.below, fields.id_of(memory_id), now, vectors, **change))
 
     def supersede(
         self,
@@ -221,7 +217,7 @@ class MemoryStore:
         )
         vectors = self._vectors([row["content"]])
         now = self._maker.now()
-        return record_of(self._core.supersede(scope.key, scope.below, records.id_of(memory_id), row, now, vectors))
+        return record_of(self._core.supersede(scope.key, scope.below, fields.id_of(memory_id), row, now, vectors))
 
     def list(
         self,
@@ -242,8 +238,8 @@ class MemoryStore:
             limit: At most so many.
         """
         scope, now = Scope.of(namespace), self._maker.now()
-        at = records.moment(now, as_of, history)
-        rows = self._core.list(scope.key, scope.below, now, at, records.kind_of(kind), records.limit_of(limit))
+        at = fields.moment(now, as_of, history)
+        rows = self._core.list(scope.key, scope.below, now, at, fields.kind_of(kind), fields.limit_of(limit))
         return [record_of(row) for row in rows]
 
     def search(
@@ -272,7 +268,8 @@ class MemoryStore:
         Both count one half (convex fusion, arXiv 2210.11934); where nobody holds any of the words, or there are no
         vectors, the other alone. A fused score is the geometric mean of how well it fits by itself and beside the best.
 
-        The first search of a namespace reads its memories, later ones only what was written since, by whomever.
+        Of a query the first 256 words that tell something count. The first search of a namespace reads its memories,
+        later ones only what was written since, by whomever.
 
         Args:
             query: What is looked for.
@@ -294,35 +291,25 @@ class MemoryStore:
                 1,000: it gives each text a score from 0 to 1, in the place of ours.
             explain: Whether hits have `components`.
         """
-        scope, now = Scope.of(namespace), self._maker.now()
-        texts = retrieval.queries(query, also)
-        raw = arguments.one_of("scale", scale, retrieval.SCALES) == "cosine"
-        if raw and self._embedding is None:
+        scope = Scope.of(namespace)
+        search = Search(
+            self._maker.now(),
+            query,
+            kind=kind,
+            as_of=as_of,
+            limit=limit,
+            also=also,
+            scale=scale,
+            mmr=mmr,
+            recency=recency,
+            half_life=half_life,
+            importance=importance,
+            reranker=reranker,
+            explain=explain,
+        )
+        if search.raw and self._embedding is None:
             raise ConfigError("scale is 'cosine': the store was opened without an embedder")
-        if reranker is not None and not callable(reranker):
-            raise ConfigTypeError(f"reranker is a function, not {shown(reranker)}")
-        if type(explain) is not bool:
-            raise ConfigTypeError(f"explain is a bool, not {shown(explain)}")
-        at, most = records.moment(now, as_of, history=False), arguments.number("limit", limit, 1)
-        which = (now, at, records.kind_of(kind), most if reranker is None else min(4 * most, _RERANKED_MAX))
-        how: dict[str, Any] = {
-            "raw": raw,
-            "mmr": share("mmr", mmr),
-            "recency": retrieval.weight("recency", recency),
-            "half_life": max(records.span("half_life", half_life), 1e-3) * 1_000_000,
-            "importance": retrieval.weight("importance", importance),
-        }
-        core, found = self._core, []
-        embedding = self._embedding if self._embedding is not None and self._embedding.fits(core) else None
-        vectors = [None] * len(texts) if embedding is None else embedding.each(texts)
-        for text, embedded in zip(texts, vectors, strict=True):
-            near: Numbers = []
-            if self._graphs is not None and embedded is not None:
-                near = self._graphs.near(core, scope.key, embedded[1], core.pool(which[-1]))
-            rows = core.search(scope.key, scope.below, text, *which, embedded=embedded, near=near, **how)
-            found.append([_hit(row, parts, explain=explain) for row, parts in rows])
-        hits = found[0] if len(found) == 1 else retrieval.merged(found)
-        return (hits if reranker is None else retrieval.reranked(hits, texts[0], reranker))[:most]
+        return search.run(self._core, scope, self._embedding, self._graphs)
 
     def embed(self, namespace: AnyScope, *, replace: bool = False, batch: int = 64) -> int:
         """Gives vectors to the memories of a scope that have none; how many got one.
@@ -391,7 +378,7 @@ class MemoryStore:
         holds its bytes.
         """
         scope = Scope.of(namespace)
-        deleted = self._core.delete(scope.key, scope.below, records.id_of(memory_id))
+        deleted = self._core.delete(scope.key, scope.below, fields.id_of(memory_id))
         if deleted:
             self._core.purge(all=False)
         return deleted
@@ -436,9 +423,13 @@ class MemoryStore:
         self._core.check()
 
     def export(self, namespace: AnyScope) -> Iterator[str]:
-        """The memories of a scope, past ones too, as lines of JSON, the oldest first. `import_lines` takes them."""
+        """The memories of a scope, past ones too, as lines of JSON, the oldest first. `import_lines` takes them.
+
+        Without their vectors, which are of one model, longer than most texts, and cannot be seen to fit them; a copy of
+        the closed file is a copy with all.
+        """
         for record in reversed(self.list(namespace, history=True)):
-            yield records.line_of(record)
+            yield exchange.line_of(record)
 
     def import_lines(self, lines: Iterable[str], namespace: AnyScope) -> int:
         """Writes the memories that `export` gave: all of them, or none. How many there were.
@@ -453,7 +444,7 @@ class MemoryStore:
             InputError: A line is none of `export`, or belongs elsewhere. The message names the line.
             MemoryIdError: A memory of the same id is there already.
         """
-        rows = self._maker.imported(lines, Scope.of(namespace))
+        rows = exchange.rows_of(lines, Scope.of(namespace), self._maker)
         self._core.insert(rows)
         return len(rows)
 
@@ -501,20 +492,6 @@ def _opened(path: str | None, wait: float) -> _core.Records:
     except StoreError as error:
         why = str(error)
     raise StoreError(why if path is None else f"{shown_path(path)}: {why}")
-
-
-def _hit(row: _core._Row, parts: _core._Parts, *, explain: bool) -> MemoryHit:
-    score, bm25, lexical, cosine, semantic, relevance, recency = parts
-    components = {
-        "bm25": bm25,
-        "lexical": lexical,
-        "cosine": cosine,
-        "semantic": semantic,
-        "relevance": relevance,
-        "recency": recency,
-        "importance": row["importance"],
-    }
-    return MemoryHit.of_row(row, score, bm25, components if explain else {})
 
 
 def _path(value: object) -> str | None:

@@ -9,6 +9,9 @@ use crate::words::Term;
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
+/// Scores that are looked at together.
+const ROW: usize = 64;
+
 /// The scores of a scope: one list a leaf, a score a slot.
 pub(crate) struct Scores {
     leaves: Vec<Vec<f32>>,
@@ -41,11 +44,22 @@ impl Scores {
             scores
         };
         let mut scores = Self { leaves: views.iter().map(one).collect(), held: 0.0, best: 0.0 };
-        if let Some((place, best)) = scores.top(views, 1).first() {
+        if let Some((place, best)) = scores.first(views) {
             let held = terms.iter().filter(|term| views[place.leaf].holds(**term, place.slot)).count();
-            (scores.best, scores.held) = (*best, held as f64 / terms.len() as f64);
+            (scores.best, scores.held) = (best, held as f64 / terms.len() as f64);
         }
         scores
+    }
+
+    /// The best that holds any of the words, of equal ones the latest.
+    fn first(&self, views: &[View<'_>]) -> Option<(Place, f32)> {
+        let best = self.leaves.iter().map(|scores| highest(scores)).fold(0.0, f32::max);
+        let each = |(leaf, scores): (usize, &Vec<f32>)| {
+            let equal = |(slot, score): (usize, &f32)| (*score >= best).then_some(Place { leaf, slot });
+            scores.iter().enumerate().filter_map(equal).collect::<Vec<_>>()
+        };
+        let equal = self.leaves.iter().enumerate().filter(|_| best > 0.0).flat_map(each);
+        equal.max_by_key(|place| views[place.leaf].seq(place.slot)).map(|place| (place, best))
     }
 
     /// What one scores.
@@ -62,9 +76,16 @@ impl Scores {
     pub(crate) fn top(&self, views: &[View<'_>], most: usize) -> Vec<(Place, f32)> {
         let mut top = Top::new(most);
         for (leaf, scores) in self.leaves.iter().enumerate() {
-            for (slot, score) in scores.iter().enumerate() {
-                if *score > 0.0 && *score >= top.floor() {
-                    top.push(Place { leaf, slot }, *score, views[leaf].seq(slot));
+            for (row, scores) in scores.chunks(ROW).enumerate() {
+                // Most rows hold none of the best: one look each.
+                let best = highest(scores);
+                if best <= 0.0 || best < top.floor() {
+                    continue;
+                }
+                for (slot, score) in (row * ROW..).zip(scores) {
+                    if *score > 0.0 && *score >= top.floor() {
+                        top.push(Place { leaf, slot }, *score, views[leaf].seq(slot));
+                    }
                 }
             }
         }
@@ -76,6 +97,11 @@ impl Scores {
     pub(crate) fn relevance(&self, score: f32) -> f64 {
         if self.best > 0.0 { f64::from(score / self.best) * (2.0 * self.held).min(1.0) } else { 0.0 }
     }
+}
+
+/// No score is below 0, so that their bits have their order; and those can be compared many at once.
+fn highest(scores: &[f32]) -> f32 {
+    f32::from_bits(scores.iter().fold(0, |best, score| best.max(score.to_bits())))
 }
 
 fn idf(texts: usize, holders: usize) -> f32 {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, RwLock};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use crate::leaf::Leaf;
 use crate::record::COLUMNS;
@@ -19,7 +19,10 @@ const SEQ: usize = 15;
 /// A leaf that searches share; it changes only while the cache is locked.
 pub(crate) type Shared = Arc<RwLock<Leaf>>;
 
-/// The leaves of a store, as many as there is room for.
+/// Asked for every memory that is read: whether to go on.
+pub type GoOn<'g> = &'g (dyn Fn() -> bool + Sync);
+
+/// The leaves of a store: those that the last search asked for, and as many others as there is room for.
 #[derive(Debug)]
 pub(crate) struct Cache {
     state: Mutex<State>,
@@ -53,6 +56,7 @@ impl Cache {
         &self,
         connection: &Connection,
         scope: &Scope,
+        go_on: GoOn<'_>,
     ) -> Result<(Vec<Shared>, Option<Model>), Error> {
         // One state of the store for the log, the namespaces and the memories.
         let store = connection.unchecked_transaction()?;
@@ -71,14 +75,14 @@ impl Cache {
             return Err(error);
         }
         let (from, to) = scope.range();
-        let mut found = vec![];
+        let (mut found, before) = (vec![], state.clock);
         let sql = "SELECT number FROM partitions WHERE namespace >= ?1 AND namespace < ?2 ORDER BY namespace";
         let mut statement = store.prepare_cached(sql)?;
         let mut rows = statement.query(params![from, to])?;
         while let Some(row) = rows.next()? {
-            found.push(state.leaf(&store, row.get(0)?, dims)?);
+            found.push(state.leaf(&store, row.get(0)?, dims, go_on)?);
         }
-        state.make_room(self.room);
+        state.make_room(self.room, before);
         Ok((found, model))
     }
 }
@@ -107,9 +111,10 @@ impl State {
                 changed.insert((partition, seq));
             }
         }
+        let mut finder = Finder::new(store)?;
         for (partition, seq) in changed {
             if let Some(entry) = self.leaves.get_mut(&partition) {
-                let record = of_seq(store, seq)?;
+                let record = finder.of_seq(seq)?;
                 let mut leaf = entry.leaf.write().expect("a panic with it locked poisons the cache, too");
                 match record {
                     Some(record) => leaf.put(seq, &record, vectors::of_seq(store, seq, dims)?.as_deref()),
@@ -128,7 +133,13 @@ impl State {
         Ok(())
     }
 
-    fn leaf(&mut self, store: &Connection, number: i64, dims: usize) -> Result<Shared, Error> {
+    fn leaf(
+        &mut self,
+        store: &Connection,
+        number: i64,
+        dims: usize,
+        go_on: GoOn<'_>,
+    ) -> Result<Shared, Error> {
         self.clock += 1;
         if let Some(entry) = self.leaves.get_mut(&number) {
             entry.used = self.clock;
@@ -150,6 +161,9 @@ impl State {
                 None => None,
             };
             leaf.put(seq, &Record::read(row)?, vector.as_deref());
+            if !go_on() {
+                return Err(Error::Stopped);
+            }
         }
         let size = leaf.size();
         let leaf = Arc::new(RwLock::new(leaf));
@@ -158,13 +172,15 @@ impl State {
         Ok(leaf)
     }
 
-    /// Drops those that were not asked for the longest, an eighth more than it must: it looks at all of them.
-    fn make_room(&mut self, room: usize) {
+    /// Drops those that were not asked for the longest, an eighth more than it must: it looks at all of them. What was
+    /// asked for after `before` stays: who searches a large scope searches it again.
+    fn make_room(&mut self, room: usize, before: u64) {
         if self.size <= room {
             return;
         }
         let mut by_use: Vec<(u64, i64)> =
             self.leaves.iter().map(|(number, entry)| (entry.used, *number)).collect();
+        by_use.retain(|(used, _)| *used <= before);
         by_use.sort_unstable();
         for (_, number) in by_use {
             if self.size <= room - room / 8 {
@@ -175,11 +191,18 @@ impl State {
     }
 }
 
-/// The memory of a number, if it is there still.
-pub(crate) fn of_seq(store: &Connection, seq: i64) -> Result<Option<Record>, Error> {
-    let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1");
-    let mut statement = store.prepare_cached(&sql)?;
-    statement.query_row([seq], |row| Ok(Record::read(row))).optional()?.transpose()
+/// Reads memories by their numbers, one after the other.
+pub(crate) struct Finder<'s>(CachedStatement<'s>);
+
+impl<'s> Finder<'s> {
+    pub(crate) fn new(store: &'s Connection) -> Result<Self, Error> {
+        Ok(Self(store.prepare_cached(&format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1"))?))
+    }
+
+    /// The memory of a number, if it is there still.
+    pub(crate) fn of_seq(&mut self, seq: i64) -> Result<Option<Record>, Error> {
+        self.0.query_row([seq], |row| Ok(Record::read(row))).optional()?.transpose()
+    }
 }
 
 #[cfg(test)]
@@ -208,7 +231,7 @@ mod tests {
     /// However little room there is: leaves come and go, and what is found stays the same.
     #[test]
     fn without_room_all_is_found() {
-        for (room, most) in [(0, 0), (8_000, 39), (1 << 30, 40)] {
+        for (room, most) in [(0, 1), (8_000, 39), (1 << 30, 40)] {
             let mut store = Store::open(None).expect("a store");
             store.cache = Cache::new(room);
             let scope = |at: usize| Scope { key: format!("user_{at}\0").into_bytes(), below: true };
@@ -223,14 +246,34 @@ mod tests {
                         (first..=round).rev().map(|round| format!("{at}-{round}")).collect();
                     assert_eq!(found(&store, &scope(at)), want);
                     let state = store.cache.state.lock().expect("no panic");
-                    assert!(state.size <= room && state.leaves.len() <= most);
+                    assert!((state.size <= room || most == 1) && (1..=most).contains(&state.leaves.len()));
                     assert_eq!(state.size, state.leaves.values().map(|entry| entry.size).sum::<usize>());
                 }
             }
             assert_eq!(found(&store, &Scope { key: vec![], below: true }).len(), 80);
-            if room > 1 << 20 {
-                assert_eq!(store.cache.state.lock().expect("no panic").leaves.len(), 40);
-            }
+            // A search keeps what it needs, whatever room there is, and the next one of something else does not.
+            assert_eq!(store.cache.state.lock().expect("no panic").leaves.len(), 40);
+            found(&store, &scope(7));
+            let left = store.cache.state.lock().expect("no panic").leaves.len();
+            assert!(left == 40 || (most < 40 && left <= most));
+        }
+    }
+
+    /// Nothing of a namespace that was read by half is kept, and all of those before it.
+    #[test]
+    fn what_was_stopped_is_found_later() {
+        for stop in 0..=30 {
+            let store = Store::open(None).expect("a store");
+            let all = Scope { key: vec![], below: true };
+            let records = (0..30).map(|at| record(format!("{at:02}"), &format!("user_{}", at / 10)));
+            store.insert(&records.collect::<Vec<_>>()).expect("a write");
+            let left = std::sync::atomic::AtomicI32::new(stop);
+            let go_on = || left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) > 0;
+            let hits = store.search_while(&go_on, &all, &Query::words("tea"), &Filter::default());
+            assert_eq!(hits.map(|hits| hits.len()), if stop < 30 { Err(Error::Stopped) } else { Ok(30) });
+            let whole = usize::try_from(stop).expect("not below 0") / 10;
+            assert_eq!(store.cache.state.lock().expect("no panic").leaves.len(), whole);
+            assert_eq!(found(&store, &all).len(), 30);
         }
     }
 }

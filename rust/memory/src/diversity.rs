@@ -1,6 +1,7 @@
 //! Maximal marginal relevance (Carbonell and Goldstein, 1998): not twice the same among the few that are returned.
 
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use crate::dots::dots;
 
@@ -41,24 +42,32 @@ impl Eq for Bound {}
 /// its score less `1 - lambda` times its likeness to the most alike of those before it. Of equal ones the first.
 pub(crate) fn choose(candidates: &[Candidate<'_>], lambda: f64, most: usize) -> Vec<usize> {
     let mut alike = vec![0.0_f64; candidates.len()];
-    let start = |(at, one): (usize, &Candidate<'_>)| Bound { worth: lambda * one.score, at, chosen: 0 };
+    let worth = |at: usize, alike: f64| lambda * candidates[at].score - (1.0 - lambda) * alike;
     // Worth only falls. Whoever leads when all that were chosen are counted, leads; the others are not looked at.
-    let mut heap: BinaryHeap<Bound> = candidates.iter().enumerate().map(start).collect();
+    let mut heap: BinaryHeap<Bound> =
+        (0..candidates.len()).map(|at| Bound { worth: worth(at, 0.0), at, chosen: 0 }).collect();
     let (mut chosen, mut cosine) = (Vec::<usize>::new(), vec![]);
     while chosen.len() < most {
-        let Some(Bound { at, chosen: seen, worth }) = heap.pop() else { break };
+        let Some(mut first) = heap.peek_mut() else { break };
+        let Bound { at, chosen: mut seen, .. } = *first;
         if seen == chosen.len() {
+            PeekMut::pop(first);
             chosen.push(at);
             continue;
         }
-        let (vector, before) = (candidates[at].vector, alike[at]);
-        for other in &chosen[seen..] {
-            if let (Some(one), Some(other)) = (vector, candidates[*other].vector) {
+        while seen < chosen.len() {
+            let (one, other) = (candidates[at].vector, candidates[chosen[seen]].vector);
+            seen += 1;
+            if let (Some(one), Some(other)) = (one, other) {
                 dots(one, other, &mut cosine);
-                alike[at] = alike[at].max(f64::from(cosine[0]));
+                if f64::from(cosine[0]) > alike[at] {
+                    alike[at] = cosine[0].into();
+                    // It may be the first no more.
+                    break;
+                }
             }
         }
-        heap.push(Bound { worth: worth - (1.0 - lambda) * (alike[at] - before), at, chosen: chosen.len() });
+        *first = Bound { worth: worth(at, alike[at]), at, chosen: seen };
     }
     chosen
 }

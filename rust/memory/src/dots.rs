@@ -26,8 +26,11 @@ pub(crate) fn dots(one: &[f32], rows: &[f32], found: &mut Vec<f32>) {
 pub(crate) fn dots_of(one: &[f32], rows: &[f32], which: &[usize], found: &mut Vec<f32>) {
     let (mut dot, dims) = (vec![], one.len());
     found.clear();
+    // Most are far from each other: the next ones are fetched while one is read.
+    for first in which.iter().take(AHEAD) {
+        fetch(&rows[first * dims..][..dims]);
+    }
     for (at, row) in which.iter().enumerate() {
-        // Most are far from each other: the next ones are fetched while this one is read.
         if let Some(next) = which.get(at + AHEAD) {
             fetch(&rows[next * dims..][..dims]);
         }

@@ -9,6 +9,8 @@ use rusqlite::ErrorCode;
 pub enum Error {
     /// Another connection is writing: worth another try.
     Busy,
+    /// Who asked does not want it any more, or not in this way.
+    Stopped,
     /// No memory of this id is there.
     Missing,
     /// The memory was superseded already.
@@ -33,6 +35,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Busy => write!(f, "another process is writing"),
+            Self::Stopped => write!(f, "it was ended before it was done"),
             Self::Missing => write!(f, "there is no memory of this id in this namespace"),
             Self::Superseded => write!(f, "the memory of this id was superseded already"),
             Self::Exists => write!(f, "there is a memory of this id already"),

@@ -18,10 +18,12 @@ mod schema;
 mod search;
 mod semantic;
 mod store;
+mod sum;
 mod top;
 mod vectors;
 mod words;
 
+pub use cache::GoOn;
 pub use error::Error;
 pub use judge::{Judgement, LEAST_LETTERS, judge, length};
 pub use link::{after_fork, at_work, before_fork};
@@ -29,4 +31,4 @@ pub use record::{Change, Hit, Moment, Query, Record, Scope};
 pub use search::pool;
 pub use store::{Filter, Stats, Store};
 pub use vectors::{Changes, Model, Vectors, background};
-pub use words::words;
+pub use words::{query_words, words};

@@ -2,6 +2,7 @@
 
 use rusqlite::Row;
 
+use crate::sum::Sum;
 use crate::{Error, Vectors};
 
 /// Microseconds since 1970.
@@ -157,35 +158,29 @@ impl Record {
         Ok(record)
     }
 
-    /// Another one for every single byte that changes: FNV-1a over all fields, each after its length.
+    /// Another one for every single byte that changes: of all fields, each after its length.
     pub(crate) fn checksum(&self) -> i64 {
-        let (created, valid_from) = (self.created.to_le_bytes(), self.valid_from.to_le_bytes());
-        let (valid_to, expires) =
-            (self.valid_to.map(Moment::to_le_bytes), self.expires.map(Moment::to_le_bytes));
-        let fields: [Option<&[u8]>; 14] = [
-            Some(self.id.as_bytes()),
-            Some(&self.namespace),
-            Some(self.content.as_bytes()),
-            Some(self.kind.as_bytes()),
-            Some(self.purpose.as_bytes()),
-            Some(&self.importance.to_le_bytes()),
-            Some(self.provenance.as_bytes()),
-            Some(&created),
-            Some(&valid_from),
-            valid_to.as_ref().map(|moment| &moment[..]),
-            self.supersedes.as_ref().map(String::as_bytes),
-            self.superseded_by.as_ref().map(String::as_bytes),
-            expires.as_ref().map(|moment| &moment[..]),
-            Some(self.metadata.as_bytes()),
-        ];
-        let mut sum: u64 = 0xcbf2_9ce4_8422_2325;
-        for field in fields {
-            let length = field.map_or(u64::MAX, |bytes| bytes.len() as u64);
-            for byte in length.to_le_bytes().iter().chain(field.unwrap_or_default()) {
-                sum = (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-            }
+        let text = |sum: Sum, bytes: &[u8]| sum.word(bytes.len() as u64).bytes(bytes);
+        let maybe = |sum: Sum, bytes: Option<&String>| match bytes {
+            Some(bytes) => text(sum, bytes.as_bytes()),
+            None => sum.word(u64::MAX),
+        };
+        let number = |sum: Sum, number: u64| sum.word(8).word(number);
+        let moment = |sum: Sum, moment: Option<Moment>| match moment {
+            Some(moment) => number(sum, moment.cast_unsigned()),
+            None => sum.word(u64::MAX),
+        };
+        let mut sum = Sum::new();
+        for field in [self.id.as_bytes(), &self.namespace, self.content.as_bytes(), self.kind.as_bytes()] {
+            sum = text(sum, field);
         }
-        sum.cast_signed()
+        sum = number(text(sum, self.purpose.as_bytes()), self.importance.to_bits());
+        sum = text(sum, self.provenance.as_bytes());
+        for field in [Some(self.created), Some(self.valid_from), self.valid_to] {
+            sum = moment(sum, field);
+        }
+        sum = maybe(maybe(sum, self.supersedes.as_ref()), self.superseded_by.as_ref());
+        text(moment(sum, self.expires), self.metadata.as_bytes()).told()
     }
 
     pub(crate) fn apply(&mut self, change: Change) {

@@ -5,9 +5,9 @@
 use std::sync::PoisonError;
 
 use crate::bm25::Scores;
-use crate::cache::of_seq;
+use crate::cache::{Finder, GoOn};
 use crate::diversity::{Candidate, choose};
-use crate::dots::dots;
+use crate::dots::dots_of;
 use crate::leaf::View;
 use crate::semantic::closest;
 use crate::top::Place;
@@ -16,7 +16,7 @@ use crate::words::asked;
 use crate::{Error, Filter, Hit, Query, Record, Scope, Store, Vectors};
 
 /// Candidates that each of words and vectors brings, for each memory that is wanted, and at least.
-const EACH: usize = 4;
+const EACH: usize = 2;
 const LEAST: usize = 50;
 
 /// Of more nobody reads each: every one is compared with all that were chosen before it, some 60 ms for these.
@@ -30,65 +30,72 @@ struct Found {
     lexical: f64,
     semantic: Option<f64>,
     relevance: f64,
-    recency: f64,
-    score: f64,
 }
 
 impl Store {
     /// The memories of a scope that share words with the query or whose vectors are close to its, the best first.
     pub fn search(&self, scope: &Scope, query: &Query<'_>, filter: &Filter) -> Result<Vec<Hit>, Error> {
-        let (leaves, model) = self.cache.leaves(&*self.reading()?, scope)?;
+        self.search_while(&|| true, scope, query, filter)
+    }
+
+    /// The same, as long as one may go on: the first search of a scope reads all that is in it. What was read of whole
+    /// namespaces stays read.
+    pub fn search_while(
+        &self,
+        go_on: GoOn<'_>,
+        scope: &Scope,
+        query: &Query<'_>,
+        filter: &Filter,
+    ) -> Result<Vec<Hit>, Error> {
+        let (leaves, model) = self.cache.leaves(&*self.reading()?, scope, go_on)?;
         // Locked all along: places must mean the same from the first look to the last. The cache is free meanwhile.
         let locked: Vec<_> =
             leaves.iter().map(|leaf| leaf.read().unwrap_or_else(PoisonError::into_inner)).collect();
         let views: Vec<View<'_>> = locked.iter().map(|leaf| View::new(leaf, filter)).collect();
         let most = filter.limit.unwrap_or(usize::MAX);
-        let mut found = candidates(&views, query, model.as_ref(), most)?;
-        for one in &mut found {
-            let Place { leaf, slot } = one.place;
-            let age = filter.now.saturating_sub(views[leaf].created(slot)).max(0);
-            one.recency = 0.5_f64.powf(age as f64 / query.half_life);
-            let parts =
-                one.relevance + query.recency * one.recency + query.importance * views[leaf].importance(slot);
-            one.score = parts / (1.0 + query.recency + query.importance);
-        }
-        found.sort_by(|a, b| {
-            let seq = |one: &Found| views[one.place.leaf].seq(one.place.slot);
-            b.score.total_cmp(&a.score).then(seq(b).cmp(&seq(a)))
-        });
-        if query.lambda < 1.0 && most < found.len() && most <= DIVERSE {
-            let one = |one: &Found| Candidate {
-                score: one.score,
-                vector: views[one.place.leaf].embedded().vector(one.place.slot),
+        let found = candidates(&views, query, model.as_ref(), most)?;
+        let new = |one: &Found| {
+            let created = views[one.place.leaf].created(one.place.slot);
+            0.5_f64.powf(filter.now.saturating_sub(created).max(0) as f64 / query.half_life)
+        };
+        let worth = |one: &Found| {
+            // Most searches do not ask how new or how important a memory is.
+            let recency = if query.recency > 0.0 { query.recency * new(one) } else { 0.0 };
+            let importance = query.importance * views[one.place.leaf].importance(one.place.slot);
+            (one.relevance + recency + importance) / (1.0 + query.recency + query.importance)
+        };
+        let seq = |one: &Found| views[one.place.leaf].seq(one.place.slot);
+        // Sorted by themselves: they are much shorter than what they are of.
+        let mut order: Vec<(f64, i64, usize)> =
+            found.iter().enumerate().map(|(at, one)| (worth(one), seq(one), at)).collect();
+        order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        if query.lambda < 1.0 && most < order.len() && most <= DIVERSE {
+            let one = |(score, _, at): &(f64, i64, usize)| {
+                let Place { leaf, slot } = found[*at].place;
+                Candidate { score: *score, vector: views[leaf].embedded().vector(slot) }
             };
-            let all: Vec<Candidate<'_>> = found.iter().map(one).collect();
+            let all: Vec<Candidate<'_>> = order.iter().map(one).collect();
             let mut chosen = choose(&all, query.lambda, most);
             // Which ones is what it is for; in their order the best comes first.
             chosen.sort_unstable();
-            let mut at = 0..;
-            found.retain(|_| at.next().is_some_and(|at| chosen.binary_search(&at).is_ok()));
+            order = chosen.into_iter().map(|at| order[at]).collect();
         }
-        found.truncate(most);
-        let numbers: Vec<i64> = found.iter().map(|one| views[one.place.leaf].seq(one.place.slot)).collect();
+        order.truncate(most);
+        let recency: Vec<f64> = order.iter().map(|(_, _, at)| new(&found[*at])).collect();
         drop(views);
         drop(locked);
-        let store = self.reading()?;
-        let mut hits = vec![];
-        for (one, seq) in found.into_iter().zip(numbers) {
+        let connection = self.reading()?;
+        // One look at the file for all of them.
+        let store = connection.unchecked_transaction()?;
+        let (mut finder, mut hits) = (Finder::new(&store)?, Vec::with_capacity(order.len()));
+        for ((score, seq, at), recency) in order.into_iter().zip(recency) {
             // Deleted or changed since: what is returned is judged as it is.
-            if let Some(record) = of_seq(&store, seq)?
+            if let Some(record) = finder.of_seq(seq)?
                 && sees(scope, filter, &record)
             {
-                hits.push(Hit {
-                    record,
-                    score: one.score,
-                    bm25: one.bm25.into(),
-                    lexical: one.lexical,
-                    cosine: one.cosine.map(f64::from),
-                    semantic: one.semantic,
-                    relevance: one.relevance,
-                    recency: one.recency,
-                });
+                let Found { bm25, lexical, cosine, semantic, relevance, .. } = found[at];
+                let (bm25, cosine) = (bm25.into(), cosine.map(f64::from));
+                hits.push(Hit { record, score, bm25, lexical, cosine, semantic, relevance, recency });
             }
         }
         Ok(hits)
@@ -104,7 +111,7 @@ impl Store {
         near: &[i64],
         filter: &Filter,
     ) -> Result<Vec<(i64, f32)>, Error> {
-        let (leaves, model) = self.cache.leaves(&*self.reading()?, scope)?;
+        let (leaves, model) = self.cache.leaves(&*self.reading()?, scope, &|| true)?;
         let Some(model) = model else { return Ok(vec![]) };
         agree(Some(&model), vector)?;
         let locked: Vec<_> =
@@ -143,18 +150,11 @@ fn candidates(
     let close = closest(views, &vector, query.near, most);
     let highest = close.first().map_or(0.0, |(_, cosine)| f64::from(*cosine));
     let by_words = if query.raw { vec![] } else { scores.top(views, most) };
-    let mut places: Vec<Place> = by_words.into_iter().chain(close).map(|(place, _)| place).collect();
-    places.sort_unstable();
-    places.dedup();
-    let mut cosines = vec![];
-    let mut all: Vec<Found> = places
+    let cosines = cosines(views, &vector, by_words, close);
+    let mut all: Vec<Found> = cosines
         .into_iter()
-        .map(|place| {
+        .map(|(place, cosine)| {
             let bm25 = scores.at(place);
-            let cosine = views[place.leaf].embedded().vector(place.slot).map(|other| {
-                dots(&vector, other, &mut cosines);
-                cosines[0]
-            });
             let lexical = scores.relevance(bm25);
             let semantic = cosine.map(|cosine| background_corrected(cosine.into(), highest, model));
             // Where nobody holds a word, or nothing is embedded, the other says all there is to say.
@@ -181,6 +181,33 @@ fn candidates(
     Ok(all)
 }
 
+/// Each that words or vectors brought, once, with the cosine of its vector if it has one.
+fn cosines(
+    views: &[View<'_>],
+    query: &[f32],
+    by_words: Vec<(Place, f32)>,
+    close: Vec<(Place, f32)>,
+) -> Vec<(Place, Option<f32>)> {
+    let known = close.into_iter().map(|(place, cosine)| (place, Some(cosine)));
+    let mut all: Vec<_> = known.chain(by_words.into_iter().map(|(place, _)| (place, None))).collect();
+    // What is known of the same place comes first, and stays.
+    all.sort_unstable_by_key(|(place, cosine)| (*place, cosine.is_none()));
+    all.dedup_by_key(|(place, _)| *place);
+    let mut found = vec![];
+    for one in all.chunk_by_mut(|(one, _), (next, _)| one.leaf == next.leaf) {
+        let embedded = views[one[0].0.leaf].embedded();
+        let open = |(place, cosine): &&mut (Place, Option<f32>)| {
+            cosine.is_none() && embedded.vector(place.slot).is_some()
+        };
+        let slots: Vec<usize> = one.iter_mut().filter(open).map(|(place, _)| place.slot).collect();
+        dots_of(query, embedded.rows(), &slots, &mut found);
+        for ((_, cosine), found) in one.iter_mut().filter(open).zip(&found) {
+            *cosine = Some(*found);
+        }
+    }
+    all
+}
+
 /// The leaves were free for a moment since the model was read: another search may have seen it replaced. Then all begins
 /// anew, as for any write that comes in between.
 fn unchanged(views: &[View<'_>], model: &Model) -> Result<(), Error> {
@@ -195,7 +222,7 @@ fn found(
     semantic: Option<f64>,
     relevance: f64,
 ) -> Found {
-    Found { place, bm25, cosine, lexical, semantic, relevance, recency: 0.0, score: 0.0 }
+    Found { place, bm25, cosine, lexical, semantic, relevance }
 }
 
 /// A cosine as relevance: what unrelated texts have is nothing, the best is 1, if it is more than they ever have.

@@ -26,10 +26,11 @@ pub(crate) fn closest(views: &[View<'_>], query: &[f32], near: &[i64], most: usi
         }
     }
     let misleading = query.len() < WIDE || views.iter().any(|view| view.embedded().sparse());
-    if embedded <= FEW || misleading {
+    let whole = most.saturating_mul(4).max(embedded / 100).max(200);
+    if embedded <= FEW || embedded / 2 <= whole || misleading {
         all(views, query, most)
     } else {
-        by_bits(views, query, most, embedded)
+        by_bits(views, query, most, whole)
     }
 }
 
@@ -58,8 +59,7 @@ fn of(views: &[View<'_>], query: &[f32], near: &[i64], most: usize) -> Vec<(Plac
     top.sorted()
 }
 
-fn by_bits(views: &[View<'_>], query: &[f32], most: usize, embedded: usize) -> Vec<(Place, f32)> {
-    let wanted = most.saturating_mul(4).max(embedded / 100).max(200);
+fn by_bits(views: &[View<'_>], query: &[f32], most: usize, wanted: usize) -> Vec<(Place, f32)> {
     let one = bits(query);
     let mut far: Vec<Vec<u16>> = Vec::with_capacity(views.len());
     // How many differ in so many bits: in four lists, or each count would wait for the one before it.

@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use crate::dots::dots;
 use crate::store::put as insert;
+use crate::sum::Sum;
 use crate::{Error, Moment, Record, Scope, Store};
 
 /// What made the vectors of a store.
@@ -144,6 +145,9 @@ impl Store {
             |row: &rusqlite::Row<'_>| Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?));
         let (first, last) = store.prepare_cached(last)?.query_row([], read)?;
         let mut changes = Changes { counter: last.unwrap_or(0), ..Changes::default() };
+        if since == Some(changes.counter) {
+            return Ok(changes);
+        }
         let dims = model(&store)?.map_or(0, |model| model.dims);
         let whole = "SELECT v.seq, v.vector, v.sum FROM memories m JOIN vectors v ON v.seq = m.seq
                      WHERE m.namespace >= ?1 AND m.namespace < ?2 ORDER BY v.seq";
@@ -272,13 +276,6 @@ pub fn background(one: &[f32], other: &[f32], dims: usize) -> Result<(f64, f64),
     Ok((at(25), at(95)))
 }
 
-/// Another one for every single word that changes.
 fn checksum(seq: i64, blob: &[u8]) -> i64 {
-    let mut sum = seq.cast_unsigned() ^ 0xcbf2_9ce4_8422_2325;
-    for word in blob.chunks(8) {
-        let mut bytes = [0; 8];
-        bytes[..word.len()].copy_from_slice(word);
-        sum = (sum ^ u64::from_le_bytes(bytes)).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
-    }
-    sum.cast_signed()
+    Sum::new().word(seq.cast_unsigned()).bytes(blob).told()
 }

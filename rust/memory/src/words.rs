@@ -1,5 +1,6 @@
 //! The words of a text, as they are compared: in lower case, and without the endings of English.
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rust_stemmers::{Algorithm, Stemmer};
@@ -25,17 +26,26 @@ pub(crate) fn terms(text: &str, mut found: impl FnMut(Term)) {
     each_word(text, |word| found(hashed(&stem(&stemmer, word))));
 }
 
+/// Words of a query that count, the first ones: each is looked up in every namespace that is searched.
+const ASKED_MAX: usize = 256;
+
 /// The words that a query asks for, each once; those that tell nothing only when there are no others.
-pub(crate) fn asked(query: &str) -> Vec<Term> {
-    let (mut telling, mut others, stemmer) = (vec![], vec![], Stemmer::create(Algorithm::English));
+pub fn query_words(query: &str) -> Vec<String> {
+    let (mut telling, mut others) = (BTreeSet::new(), BTreeSet::new());
+    let stemmer = Stemmer::create(Algorithm::English);
     each_word(query, |word| {
-        let found = if FUNCTION_WORDS.contains(&format!(" {word} ")) { &mut others } else { &mut telling };
-        found.push(hashed(&stem(&stemmer, word)));
+        if telling.len() < ASKED_MAX {
+            let found =
+                if FUNCTION_WORDS.contains(&format!(" {word} ")) { &mut others } else { &mut telling };
+            found.insert(stem(&stemmer, word).into_owned());
+        }
     });
-    let mut terms = if telling.is_empty() { others } else { telling };
-    terms.sort_unstable();
-    terms.dedup();
-    terms
+    (if telling.is_empty() { others } else { telling }).into_iter().collect()
+}
+
+/// The same, hashed.
+pub(crate) fn asked(query: &str) -> Vec<Term> {
+    query_words(query).iter().map(|word| hashed(word)).collect()
 }
 
 pub(crate) fn each_word(text: &str, mut found: impl FnMut(&str)) {
@@ -127,12 +137,13 @@ mod tests {
 
     #[test]
     fn only_words_that_tell_something_are_asked_for() {
-        let of = |words: &[&str]| {
-            let mut terms: Vec<Term> = words.iter().map(|word| hashed(word)).collect();
-            terms.sort_unstable();
-            terms
-        };
-        assert_eq!(asked("Which tools does the tool use?"), of(&["tool", "use"]));
-        assert_eq!(asked("What was it?"), of(&["it", "was", "what"]));
+        assert_eq!(query_words("Which tools does the tool use?"), ["tool", "use"]);
+        assert_eq!(query_words("What was it?"), ["it", "was", "what"]);
+    }
+
+    #[test]
+    fn of_many_words_the_first_count() {
+        let query: Vec<String> = (0..2 * ASKED_MAX).map(|at| format!("w{}", 1_000 + at)).collect();
+        assert_eq!(query_words(&query.join(" the ")), query[..ASKED_MAX]);
     }
 }

@@ -9,6 +9,8 @@ mod function;
 mod json;
 mod lookup;
 mod memory;
+mod memory_rows;
+mod memory_texts;
 mod messages;
 mod numbers;
 mod redaction;
@@ -41,7 +43,9 @@ mod _core {
     #[pymodule_export]
     use crate::lookup::Lookup;
     #[pymodule_export]
-    use crate::memory::{Records, after_fork, before_fork, judge, judged_length, memory_words};
+    use crate::memory::{Records, after_fork, before_fork};
+    #[pymodule_export]
+    use crate::memory_texts::{judge, judged_length, memory_words, query_words};
     #[pymodule_export]
     use crate::messages::count_messages;
     #[pymodule_export]

@@ -5,65 +5,22 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ctxproto_memory::{
-    Change, Changes, Error, Filter, Hit, Judgement, Model, Moment, Query, Record, Scope, Stats, Store,
-    Vectors, at_work, background, pool,
+    Change, Changes, Error, Filter, GoOn, Model, Moment, Query, Record, Scope, Stats, Store, Vectors,
+    at_work, background, pool,
 };
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 
+use crate::enter::{self, Stopped};
+use crate::errors;
+use crate::memory_rows::{Row, attributes};
 use crate::numbers::Rows;
-use crate::{enter, errors};
 
 /// How often a call that waits for another writer tries again, beside the wait of the store itself.
 const AGAIN: Duration = Duration::from_millis(2);
 
-/// A memory as a dict.
-#[derive(FromPyObject, IntoPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Row {
-    id: String,
-    namespace: Vec<u8>,
-    content: String,
-    kind: String,
-    purpose: String,
-    importance: f64,
-    provenance: String,
-    created: Moment,
-    valid_from: Moment,
-    valid_to: Option<Moment>,
-    supersedes: Option<String>,
-    superseded_by: Option<String>,
-    expires: Option<Moment>,
-    metadata: String,
-}
-
-macro_rules! same_fields {
-    ($from:ty => $to:ident) => {
-        impl From<$from> for $to {
-            fn from(r: $from) -> Self {
-                Self {
-                    id: r.id,
-                    namespace: r.namespace,
-                    content: r.content,
-                    kind: r.kind,
-                    purpose: r.purpose,
-                    importance: r.importance,
-                    provenance: r.provenance,
-                    created: r.created,
-                    valid_from: r.valid_from,
-                    valid_to: r.valid_to,
-                    supersedes: r.supersedes,
-                    superseded_by: r.superseded_by,
-                    expires: r.expires,
-                    metadata: r.metadata,
-                }
-            }
-        }
-    };
-}
-same_fields!(Row => Record);
-same_fields!(Record => Row);
+/// How long a search may read before it goes on on a thread of its own.
+const SOON: Duration = Duration::from_millis(20);
 
 /// A store; `ctxproto.memory.store` has validated the arguments. A scope is a key and whether all below it is in.
 #[pyclass(frozen, module = "ctxproto._core")]
@@ -227,12 +184,12 @@ impl Records {
         Ok(self.call(py, |store| store.list(&scope, &filter))?.into_iter().map(Row::from).collect())
     }
 
-    #[pyo3(signature = (key, below, query, now, at, kind, limit, *, embedded, near, raw, mmr, recency, half_life, importance))]
+    #[pyo3(signature = (key, below, query, now, at, kind, limit, *, embedded, near, raw, mmr, recency, half_life, importance, explain))]
     #[expect(clippy::too_many_arguments, reason = "the fields of a filter and of a query")]
     #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
-    fn search(
+    fn search<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         key: Vec<u8>,
         below: bool,
         query: &str,
@@ -247,14 +204,15 @@ impl Records {
         recency: f64,
         half_life: f64,
         importance: f64,
-    ) -> PyResult<Vec<(Row, Parts)>> {
+        explain: bool,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let (scope, filter) = (Scope { key, below }, Filter { now, at, kind, limit });
         let rows = one_vector(embedded.as_ref())?;
         let vector = as_vectors(rows.as_ref(), embedded.as_ref());
         let query =
             Query { text: query, vector, near: &near, raw, lambda: mmr, recency, half_life, importance };
-        let hits = self.call(py, |store| store.search(&scope, &query, &filter))?;
-        Ok(hits.into_iter().map(parts).collect())
+        let hits = self.read(py, |store, go_on| store.search_while(go_on, &scope, &query, &filter))?;
+        hits.into_iter().map(|hit| attributes(py, hit, explain)).collect()
     }
 
     /// How many memories a scope has.
@@ -279,8 +237,13 @@ impl Records {
         let scope = Scope { key, below };
         let Changes { counter, all, new, rows, gone } =
             self.call(py, |store| store.vector_changes(&scope, since))?;
-        let bytes: Vec<u8> = rows.iter().flat_map(|number| number.to_ne_bytes()).collect();
-        Ok((counter, all, new, PyBytes::new(py, &bytes), gone))
+        let bytes = PyBytes::new_with(py, size_of_val(&*rows), |bytes| {
+            for (place, number) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(&rows) {
+                *place = number.to_ne_bytes();
+            }
+            Ok(())
+        })?;
+        Ok((counter, all, new, bytes, gone))
     }
 
     /// Numbers in the store, and cosines.
@@ -379,59 +342,35 @@ fn as_vectors<'v>(
 /// (counter, whether these are all, numbers, their vectors as bytes, numbers that are gone)
 type VectorChanges<'py> = (i64, bool, Vec<i64>, Bound<'py, PyBytes>, Vec<i64>);
 
-/// (score, bm25, lexical, cosine, semantic, relevance, recency)
-type Parts = (f64, f64, f64, Option<f64>, Option<f64>, f64, f64);
-
-fn parts(hit: Hit) -> (Row, Parts) {
-    let Hit { record, score, bm25, lexical, cosine, semantic, relevance, recency } = hit;
-    (record.into(), (score, bm25, lexical, cosine, semantic, relevance, recency))
-}
-
 impl Records {
     fn call<T: Send>(&self, py: Python<'_>, work: impl Fn(&Store) -> Result<T, Error> + Sync) -> PyResult<T> {
         patient(py, self.wait, || work(&self.store))
     }
-}
 
-/// Judges what is to be remembered: the rule that decides, the share of letters where that is it, and the place in
-/// `existing` of what it repeats.
-#[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives it")]
-pub(crate) fn judge(
-    py: Python<'_>,
-    text: &str,
-    seen: Vec<PyBackedStr>,
-    existing: Vec<PyBackedStr>,
-) -> PyResult<(&'static str, Option<f64>, Option<usize>)> {
-    let (seen, existing): (Vec<&str>, Vec<&str>) =
-        (seen.iter().map(|one| &**one).collect(), existing.iter().map(|one| &**one).collect());
-    Ok(match enter::detached(py, || ctxproto_memory::judge(text, &seen, &existing))? {
-        Judgement::Fine => ("accepted", None, None),
-        Judgement::LowDensity(letters) => ("low_density", Some(letters), None),
-        Judgement::RawLog => ("raw_log", None, None),
-        Judgement::Reasoning => ("reasoning", None, None),
-        Judgement::Chatter => ("chatter", None, None),
-        Judgement::Echo => ("echo", None, None),
-        Judgement::Duplicate(at) => ("duplicate", None, Some(at)),
-        Judgement::Merge(at) => ("merge", None, Some(at)),
-    })
-}
-
-/// The words of a text as searches compare them, each once.
-#[pyfunction]
-pub(crate) fn memory_words(py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
-    enter::detached(py, || {
-        let mut words = ctxproto_memory::words(text);
-        words.sort_unstable();
-        words.dedup();
-        words
-    })
-}
-
-/// How long a text is for the write gate.
-#[pyfunction]
-pub(crate) fn judged_length(text: &str) -> PyResult<usize> {
-    enter::attached(|| ctxproto_memory::length(text))
+    /// The same for what may first have to read very much: then on a thread of its own, so that Ctrl-C ends it.
+    fn read<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl Fn(&Store, GoOn<'_>) -> Result<T, Error> + Sync,
+    ) -> PyResult<T> {
+        let begin = Instant::now();
+        let soon = patient(py, self.wait, || match work(&self.store, &|| begin.elapsed() < SOON) {
+            Err(Error::Stopped) => Ok(None),
+            done => done.map(Some),
+        })?;
+        if let Some(done) = soon {
+            return Ok(done);
+        }
+        let later = enter::long(py, |stop| match at_work(|| work(&self.store, &|| stop.check().is_ok())) {
+            Err(Error::Stopped) => Err(Stopped),
+            done => Ok(done),
+        })?;
+        match later {
+            // What it read stays read: this time it is soon done.
+            Err(Error::Busy) => patient(py, self.wait, || work(&self.store, &|| true)),
+            done => done.map_err(|error| told(&error)),
+        }
+    }
 }
 
 /// Closes the files of all stores and holds every call back, until `after_fork`.

@@ -396,7 +396,7 @@ fn counts(py: Python<'_>, estimate: Estimate, texts: &[Text<'_>]) -> PyResult<Ve
         enter::detached(py, || new.iter().map(count).collect())?
     } else {
         let work = |&n: &usize, stop: &enter::Stop| {
-            let tokens = tokens::in_slices(encoding, &texts[n], stop)?;
+            let tokens = encoding.count_checked(&texts[n], || stop.check())?;
             encoding.remember(&texts[n], tokens);
             Ok(tokens)
         };
@@ -405,7 +405,9 @@ fn counts(py: Python<'_>, estimate: Estimate, texts: &[Text<'_>]) -> PyResult<Ve
     for (n, tokens) in new.into_iter().zip(counted) {
         known[n] = Some(tokens);
     }
-    Ok(known.into_iter().map(|tokens| estimate.scaled(tokens.unwrap_or(0))).collect())
+    let weighed =
+        |(text, tokens): (&Cow<'_, str>, Option<usize>)| estimate.of(tokens.unwrap_or(0), text.as_bytes());
+    Ok(texts.iter().zip(known).map(weighed).collect())
 }
 
 /// Tokens of messages and of tool definitions: of their texts, of what stands around them, and whether every part was of

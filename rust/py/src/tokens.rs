@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
-use ctxproto_tokens::{Counter as Counting, Encoding as Engine, Estimate, Id};
+use ctxproto_tokens::{Characters, Counter as Counting, Encoding as Engine, Estimate, Id, Weights};
 use ctxproto_trim::Count;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -17,18 +17,19 @@ use crate::text::{Text, is_continuation};
 /// A batch of less than this is done before the pool has woken up.
 const POOL_MIN: usize = 16 << 10;
 
-/// An encoding, and the factor of an estimate.
+/// An encoding, and the weights of an estimate.
 #[pyclass(frozen, subclass, module = "ctxproto._core")]
 pub(crate) struct Encoding(pub(crate) Estimate);
 
 #[pymethods]
 impl Encoding {
-    /// The encoding of this name; `factor` is what its counts are multiplied by.
+    /// The encoding of this name; `weights` is what one of its tokens, a digit, a sign and a wide character come to.
     #[new]
-    #[pyo3(signature = (name, *, factor=1.0))]
-    fn py_new(name: &str, factor: f64) -> PyResult<Self> {
+    #[pyo3(signature = (name, *, weights=(1.0, 0.0, 0.0, 0.0)))]
+    fn py_new(name: &str, weights: (f64, f64, f64, f64)) -> PyResult<Self> {
         let encoding: Engine = name.parse().map_err(|e| errors::input(format!("{e}")))?;
-        Ok(Self(Estimate { encoding, factor }))
+        let (token, digit, sign, wide) = weights;
+        Ok(Self(Estimate { encoding, weights: Weights { token, digit, sign, wide } }))
     }
 
     /// How many tokens the text has (str or bytes).
@@ -36,15 +37,15 @@ impl Encoding {
         let py = text.py();
         let text = Text::of(text, "count()")?;
         let text = decoded(&text)?;
-        let encoding = self.0.encoding;
-        let tokens = if text.len() < ATTACHED_MAX {
-            enter::attached(|| encoding.count(&text))?
+        let estimate = self.0;
+        let count = || estimate.of(estimate.encoding.count(&text), text.as_bytes());
+        if text.len() < ATTACHED_MAX {
+            enter::attached(count)
         } else if text.len() < SLICE {
-            enter::detached(py, || encoding.count(&text))?
+            enter::detached(py, count)
         } else {
-            enter::long(py, |stop| in_slices(encoding, &text, stop))?
-        };
-        Ok(self.0.scaled(tokens))
+            enter::long(py, |stop| in_slices(estimate, &text, stop))
+        }
     }
 
     /// The counts of many texts, on all CPUs, in their order.
@@ -52,14 +53,14 @@ impl Encoding {
         let py = texts.py();
         let texts = texts_of(texts, "count_many()")?;
         let texts: Vec<Cow<'_, str>> = texts.iter().map(decoded).collect::<PyResult<_>>()?;
-        let encoding = self.0.encoding;
+        let estimate = self.0;
         let total: usize = texts.iter().map(|text| text.len()).sum();
-        let counts = if total < POOL_MIN || texts.len() < 2 {
-            enter::attached(|| texts.iter().map(|text| encoding.count(text)).collect())?
+        if total < POOL_MIN || texts.len() < 2 {
+            let count = |text: &Cow<'_, str>| estimate.of(estimate.encoding.count(text), text.as_bytes());
+            enter::attached(|| texts.iter().map(count).collect())
         } else {
-            enter::parallel(py, &texts, |text, stop| in_slices(encoding, text, stop), |_, tokens| Ok(tokens))?
-        };
-        Ok(counts.into_iter().map(|tokens| self.0.scaled(tokens)).collect())
+            enter::parallel(py, &texts, |text, stop| in_slices(estimate, text, stop), |_, tokens| Ok(tokens))
+        }
     }
 
     /// The token ids of the text; with `special`, names of special tokens stand for them.
@@ -101,7 +102,10 @@ impl Encoding {
 
     /// Counts text that arrives in pieces.
     fn counter(&self) -> Counter {
-        Counter { estimate: self.0, state: Mutex::new(Counting::new(self.0.encoding)) }
+        Counter {
+            estimate: self.0,
+            state: Mutex::new((Counting::new(self.0.encoding), Characters::default())),
+        }
     }
 
     /// The special tokens and their ids.
@@ -120,10 +124,17 @@ impl Encoding {
         self.0.encoding.name()
     }
 
-    /// What its counts are multiplied by.
+    /// What a token, a digit, a sign and a wide character come to.
     #[getter]
-    fn factor(&self) -> f64 {
-        self.0.factor
+    fn weights(&self) -> (f64, f64, f64, f64) {
+        let Weights { token, digit, sign, wide } = self.0.weights;
+        (token, digit, sign, wide)
+    }
+
+    /// Whether its counts are the encoding's own.
+    #[getter]
+    fn exact(&self) -> bool {
+        self.0.is_exact()
     }
 }
 
@@ -131,7 +142,7 @@ impl Encoding {
 #[pyclass(frozen, module = "ctxproto._core")]
 pub(crate) struct Counter {
     estimate: Estimate,
-    state: Mutex<Counting>,
+    state: Mutex<(Counting, Characters)>,
 }
 
 #[pymethods]
@@ -147,18 +158,26 @@ impl Counter {
         } else {
             text.bytes()
         };
-        self.with(py, |state| state.feed(bytes))
+        self.with(py, |(state, characters)| {
+            state.feed(bytes);
+            *characters += Characters::of(bytes);
+        })
     }
 
     /// The tokens of all pieces so far, as if the text ended here.
     #[getter]
     fn count(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.estimate.scaled(self.with(py, |state| state.count())?))
+        let (tokens, characters) = self.with(py, |(state, characters)| (state.count(), *characters))?;
+        Ok(self.estimate.sum(tokens, characters))
     }
 }
 
 impl Counter {
-    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Counting) -> T + Send) -> PyResult<T> {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut (Counting, Characters)) -> T + Send,
+    ) -> PyResult<T> {
         // Only tried: waiting here would hold the interpreter.
         let Ok(mut state) = self.state.try_lock() else {
             return Err(errors::stream("the counter is in use by another thread"));
@@ -219,8 +238,8 @@ fn limit_of(counter: &dyn Count, text: &Bound<'_, PyAny>, most: usize, tail: boo
     })
 }
 
-pub(crate) fn in_slices(encoding: Engine, text: &str, stop: &Stop) -> Result<usize, Stopped> {
-    encoding.count_checked(text, || stop.check())
+fn in_slices(estimate: Estimate, text: &str, stop: &Stop) -> Result<usize, Stopped> {
+    Ok(estimate.of(estimate.encoding.count_checked(text, || stop.check())?, text.as_bytes()))
 }
 
 /// The text as `tiktoken` reads it: what is no character counts as U+FFFD, halves of one in a row as that one.

@@ -22,5 +22,5 @@ mod windows;
 
 pub use counter::Counter;
 pub use encoding::{Encoding, Id, UnknownEncoding};
-pub use estimate::Estimate;
+pub use estimate::{Characters, Estimate, Weights};
 pub use image::{IMAGE_LEAST, IMAGE_MOST, image_tokens};

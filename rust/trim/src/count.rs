@@ -1,6 +1,6 @@
 //! What the tokenizer must be able to do.
 
-use ctxproto_tokens::{Encoding, Estimate};
+use ctxproto_tokens::{Characters, Encoding, Estimate};
 
 /// Counts text as a model will. Any bytes count, also those that are no UTF-8.
 ///
@@ -80,23 +80,34 @@ fn has_more_words(text: &[u8], most: usize) -> bool {
     false
 }
 
-/// The counts of the encoding, scaled.
+/// The counts of the encoding, weighed.
 impl Count for Estimate {
     fn count(&self, text: &[u8]) -> usize {
-        self.scaled(Count::count(&self.encoding, text))
+        let text = String::from_utf8_lossy(text);
+        self.of(self.encoding.count(&text), text.as_bytes())
     }
 
     fn limit(&self, text: &[u8], most: usize) -> usize {
-        Count::limit(&self.encoding, text, self.within(most))
+        let end = |tokens| Count::limit(&self.encoding, text, tokens);
+        end(self.within(most, |tokens| told(self.encoding, &text[..end(tokens)], text, tokens)))
     }
 
     fn limit_back(&self, text: &[u8], most: usize) -> usize {
-        Count::limit_back(&self.encoding, text, self.within(most))
+        let start = |tokens| Count::limit_back(&self.encoding, text, tokens);
+        start(self.within(most, |tokens| told(self.encoding, &text[start(tokens)..], text, tokens)))
     }
 
     fn exceeds(&self, text: &[u8], most: usize) -> bool {
         Count::exceeds(&self.encoding, text, self.within(most))
     }
+}
+
+/// How many tokens a part of a text has that was limited to `most`, and its characters.
+fn told(encoding: Encoding, part: &[u8], whole: &[u8], most: usize) -> (usize, Characters) {
+    let part_text = String::from_utf8_lossy(part);
+    // What was cut has all that it may have, or little less.
+    let tokens = if part.len() < whole.len() { most } else { encoding.count(&part_text).min(most) };
+    (tokens, Characters::of(part_text.as_bytes()))
 }
 
 /// Bytes of the longest token of any encoding.
