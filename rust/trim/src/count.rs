@@ -98,7 +98,7 @@ impl Count for Estimate {
     }
 
     fn exceeds(&self, text: &[u8], most: usize) -> bool {
-        Count::exceeds(&self.encoding, text, self.within(most))
+        if self.is_exact() { self.encoding.exceeds(text, most) } else { self.limit(text, most) < text.len() }
     }
 }
 
