@@ -142,13 +142,11 @@ impl<'py> Visit<'py> for Redact<'_, 'py> {
         if self.clean.knows(self.clean.name(key, text.bytes())) {
             return Ok(None);
         }
-        let redacted = match self.known(key, text.bytes()) {
-            Some(known) => Some(known),
-            None => {
-                let mut by_engine = |text: &[u8], format| redactor::redact(py, self.engine, text, format);
-                judged(self.engine, key, text.bytes(), &mut by_engine)?
-            }
-        };
+        let mut redacted = self.known(key, text.bytes());
+        if redacted.is_none() {
+            let mut by_engine = |text: &[u8], format| redactor::redact(py, self.engine, text, format);
+            redacted = judged(self.engine, key, text.bytes(), &mut by_engine)?;
+        }
         let Some(mut redacted) = redacted else { return Ok(None) };
         text.place(&mut redacted.findings)?;
         // Positions count in the text at hand, so the path leads there, not on into JSON that it may contain.
