@@ -2,8 +2,8 @@
 
     python ci/fit_estimates.py TOKENIZER.json ... -- TEXT ...
 
-The tokenizers are those of models, as the `tokenizers` package reads them (`pip install tokenizers`); the texts should
-be of all kinds that are to be counted, as many of each. Prints the weights for `_ESTIMATES` of `ctxproto/tokens.py`, and
+The tokenizers are those of models, as the `tokenizers` package reads them (which has to be there); the texts should be
+of all kinds that are to be counted, as many of each. Prints the weights for `_ESTIMATES` of `ctxproto/tokens.py`, and
 how far from the truth a factor alone and the weights are on pieces that were not fitted.
 """
 
@@ -12,10 +12,13 @@ from __future__ import annotations
 import random
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from ctxproto import Tokenizer
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PIECE = 1500
 PIECES = 12
