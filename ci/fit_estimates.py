@@ -2,8 +2,8 @@
 
     python ci/fit_estimates.py TOKENIZER.json ... -- TEXT ...
 
-The tokenizers are those of models, as the `tokenizers` package reads them (which has to be there); the texts should
-be of all kinds that are to be counted, as many of each. Prints the weights for `_ESTIMATES` of `ctxproto/tokens.py`, and
+The tokenizers are those of models, as the `tokenizers` package reads them (which has to be there); the texts should be
+of all kinds that are to be counted, as many of each. Prints the weights for `_ESTIMATES` of `ctxproto/tokens.py`, and
 how far from the truth a factor alone and the weights are on pieces that were not fitted.
 """
 
@@ -44,7 +44,7 @@ def features(text: str) -> list[int]:
 
 def fit(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """The weights with the least square of relative errors."""
-    return np.linalg.lstsq(x / y[:, None], np.ones(len(y)), rcond=None)[0]
+    return np.linalg.lstsq(x / y[:, None], np.ones(len(y)), rcond=None)[0].astype(np.float64)
 
 
 def main() -> None:
