@@ -329,8 +329,7 @@ class _Restored:
         if isinstance(old, list | tuple) and isinstance(new, list | tuple):
             pairs = enumerate(zip(old, new, strict=True))
             return [
-                after if before is after else self.of(before, after, f"{place}[{at}]")
-                for at, (before, after) in pairs
+                after if before is after else self.of(before, after, f"{place}[{at}]") for at, (before, after) in pairs
             ]
         if not isinstance(old, dict) or not isinstance(new, dict):
             return new
