@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
 # Each crate with the crates of ours that it may use.
 CRATES = {
+    "ctxproto-once": set[str](),
     "ctxproto-text": set[str](),
-    "ctxproto-detect": {"ctxproto-text"},
-    "ctxproto-redact": {"ctxproto-text", "ctxproto-detect"},
-    "ctxproto-tokens": set[str](),
-    "ctxproto-trim": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact", "ctxproto-tokens"},
+    "ctxproto-detect": {"ctxproto-once", "ctxproto-text"},
+    "ctxproto-redact": {"ctxproto-once", "ctxproto-text", "ctxproto-detect"},
+    "ctxproto-tokens": {"ctxproto-once"},
+    "ctxproto-trim": {"ctxproto-once", "ctxproto-text", "ctxproto-detect", "ctxproto-redact", "ctxproto-tokens"},
     "ctxproto-budget": {"ctxproto-trim"},
     "ctxproto-batch": {"ctxproto-text", "ctxproto-detect", "ctxproto-redact"},
-    "ctxproto-memory": set[str](),
+    "ctxproto-memory": {"ctxproto-once"},
     "ctxproto-py": {
+        "ctxproto-once",
         "ctxproto-text",
         "ctxproto-detect",
         "ctxproto-redact",

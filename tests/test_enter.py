@@ -54,6 +54,40 @@ def test_batch_after_fork() -> None:
     assert batch() == before
 
 
+FORKING = """
+import os, signal, sys, threading, time
+from ctxproto import ConfigError, Tokenizer, redact, trim  # Python's own locks of modules are not ours
+
+def use():
+    Tokenizer("cl100k_base").count("some words " * 3000)
+    redact("password = " + "hunter2x " * 2000).findings
+    try:
+        trim("x" * 9000, -1)
+    except ConfigError:
+        return
+
+thread = threading.Thread(target=use)
+thread.start()
+time.sleep(float(sys.argv[1]))
+child = os.fork()
+if not child:
+    signal.alarm(30)
+    use()
+    os._exit(0)
+thread.join()
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_fork_while_a_thread_makes_what_is_made_once() -> None:
+    # Vocabularies, rules, names, exceptions: what was half made would be waited for in the child for ever.
+    for at in range(30):
+        command = [sys.executable, "-W", "ignore", "-c", FORKING, str(at * 0.002)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert (done.returncode, done.stderr) == (0, ""), at
+
+
 @pytest.mark.parametrize("work", ["redact_many(texts)", "redact(huge)", "scan(huge)", "redact_json(tree)"])
 def test_ctrl_c_ends_long_work(work: str) -> None:
     script = f"""

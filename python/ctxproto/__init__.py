@@ -6,6 +6,7 @@ False
 """
 
 import importlib
+import os
 import typing
 
 from ctxproto import _core
@@ -35,6 +36,9 @@ if _core.__version__ != __version__:
     raise VersionError(
         f"ctxproto {__version__} cannot use the native core {_core.__version__} at {_core.__file__}: reinstall ctxproto"
     )
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_core.before_fork, after_in_parent=_core.after_fork, after_in_child=_core.after_fork)
 
 from ctxproto._core import Finding, Redaction, Rule, Stream, Vault, build_info
 from ctxproto.tools.redact import Allow, Redactor, known_values_from_env, redact, scan

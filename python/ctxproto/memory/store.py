@@ -482,10 +482,6 @@ class MemoryStore:
                 self.sweep()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_core.before_fork, after_in_parent=_core.after_fork, after_in_child=_core.after_fork)
-
-
 def _opened(path: str | None, wait: float) -> _core.Records:
     try:
         return _core.Records(path, wait)

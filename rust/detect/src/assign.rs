@@ -4,7 +4,6 @@
 //! what the name promises (`keys.rs`) and by what they are not: references, types, sentences, paths (`decoy.rs`).
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use crate::authorization::scheme_len;
 use crate::call::CREDENTIALS;
@@ -21,6 +20,7 @@ use crate::token::escape_len;
 use crate::value::Value;
 use crate::window::{Look, Window};
 use crate::worth::{COMMON, PRIMITIVES, is_sentence, worth};
+use ctxproto_once::Once;
 
 /// What names are made of.
 pub(crate) const NAME: ByteSet = ALNUM.or(ByteSet::of(b"_-."));
@@ -32,7 +32,7 @@ pub(crate) const QUOTES: ByteSet = ByteSet::of(b"\"'`");
 
 /// What stands between a value that may be missing and the one to take then.
 const ALTERNATIVES: [&str; 3] = ["|| ", "?? ", " or "];
-static OR: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(ALTERNATIVES));
+static OR: Once<Lexicon> = Once::new(|| Lexicon::new(ALTERNATIVES));
 
 impl Scan<'_, '_> {
     /// A key word may begin at `at`.

@@ -2,8 +2,6 @@
 //!
 //! What a flag means is known only for the command it belongs to; the tables below say so.
 
-use std::sync::LazyLock;
-
 use crate::assign::QUOTES;
 use crate::chosen;
 use crate::class::{ByteSet, SPACE};
@@ -14,6 +12,7 @@ use crate::rule::rank;
 use crate::sign::Sign;
 use crate::value::Value;
 use crate::window::{Look, Window};
+use ctxproto_once::Once;
 
 /// How far a command line is followed.
 const LINE: usize = 512;
@@ -144,7 +143,7 @@ const SETTINGS: &[&str] =
     &["requirepass", "masterauth", "sentinel auth-pass", "bindpw", "rootpw", "pre-shared-key"];
 
 /// Every name that [`Scan::command`] knows.
-static KNOWN: LazyLock<Dictionary> = LazyLock::new(|| {
+static KNOWN: Once<Dictionary> = Once::new(|| {
     let others = ["htpasswd", "net", "echo", "sqlplus", "secret", "ConvertTo-SecureString", "auth"];
     let places = PLACES.iter().map(|p| p.0);
     let all: Vec<&'static str> =

@@ -1,15 +1,14 @@
 //! Values that only stand for a secret: placeholders, references, masks.
 
-use std::sync::LazyLock;
-
 use crate::class::{ALNUM, ALPHA};
 use crate::lexicon::{Dictionary, Lexicon};
+use ctxproto_once::Once;
 
-static STAND_INS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(WORDS));
-static BLANKS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(STRONG));
-static REFERENCES: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(PHRASES));
-static PARTS: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(MEMBERS));
-static VOID: LazyLock<Dictionary> = LazyLock::new(|| Dictionary::new(&[NOTHING]));
+static STAND_INS: Once<Lexicon> = Once::new(|| Lexicon::new(WORDS));
+static BLANKS: Once<Lexicon> = Once::new(|| Lexicon::new(STRONG));
+static REFERENCES: Once<Lexicon> = Once::new(|| Lexicon::new(PHRASES));
+static PARTS: Once<Lexicon> = Once::new(|| Lexicon::new(MEMBERS));
+static VOID: Once<Dictionary> = Once::new(|| Dictionary::new(&[NOTHING]));
 
 /// Words that say "put yours here", in lower case.
 const WORDS: &[&str] = &[

@@ -1,10 +1,10 @@
 //! The names that people give to secrets.
 
 use std::cell::RefCell;
-use std::sync::LazyLock;
 
 use crate::lexicon::Dictionary;
 use crate::words;
+use ctxproto_once::Once;
 
 /// What the name of a key promises about its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ enum List {
     Paging,
 }
 
-static WORDS: LazyLock<Dictionary> = LazyLock::new(|| {
+static WORDS: Once<Dictionary> = Once::new(|| {
     let lists = [
         words::PASSWORD,
         words::SECRET,

@@ -3,13 +3,12 @@
 //! A table lookup gives the classes, lookups at four bytes in a row the places where a word may begin
 //! (`beginnings.rs`). Each level computes the same classes in its own way, and the tests hold them equal.
 
-use std::sync::LazyLock;
-
-#[cfg(target_arch = "x86_64")]
 use crate::avx2;
 #[cfg(target_arch = "x86_64")]
 use crate::avx512;
 use crate::beginnings::Beginnings;
+#[cfg(target_arch = "x86_64")]
+use ctxproto_once::Once;
 
 /// Words of 64 bytes in one block.
 pub(crate) const WORDS: usize = 64;
@@ -147,7 +146,7 @@ impl Level {
     }
 
     pub(crate) fn best() -> Self {
-        static BEST: LazyLock<Level> = LazyLock::new(|| Level::all()[0]);
+        static BEST: Once<Level> = Once::new(|| Level::all()[0]);
         *BEST
     }
 

@@ -2,8 +2,6 @@
 //!
 //! Sentences about passwords are many and passwords in sentences few: what stands there must look like one.
 
-use std::sync::LazyLock;
-
 use crate::assign::{BLANK, QUOTES, not};
 use crate::chosen;
 use crate::class::{ALPHA, ByteSet};
@@ -13,6 +11,7 @@ use crate::lexicon::Lexicon;
 use crate::sign::Sign;
 use crate::value::Value;
 use crate::window::{Look, Window};
+use ctxproto_once::Once;
 
 /// How far from its name a value may stand in a sentence.
 const REACH: usize = 64;
@@ -43,7 +42,7 @@ pub(crate) const WORDS: &[(&str, [u8; 4], usize)] = &[
 /// What other scripts put between a name and its value beside the signs of ASCII: 是, 为, は and their like.
 const PARTICLES: &[&str] = &["：", "＝", "是", "为", "為", "は", "는", "은", "가"];
 
-static TELLING: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::new(TELLS));
+static TELLING: Once<Lexicon> = Once::new(|| Lexicon::new(TELLS));
 
 impl Scan<'_, '_> {
     /// A sentence after a name that ends at `end`, at `word_end` with its quote: the value that it tells.

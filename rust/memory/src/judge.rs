@@ -1,8 +1,8 @@
 //! What is not worth remembering: the rules of the write gate, on text alone (seed 000, section 4).
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
+use ctxproto_once::Once;
 use regex::Regex;
 
 use crate::words::each_word;
@@ -67,7 +67,7 @@ fn density(text: &str) -> f64 {
 
 macro_rules! pattern {
     ($name:ident, $($part:literal)+) => {
-        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new(concat!($($part),+)).expect("a pattern of ours"));
+        static $name: Once<Regex> = Once::new(|| Regex::new(concat!($($part),+)).expect("a pattern of ours"));
     };
 }
 
@@ -157,7 +157,7 @@ const ALIKE: f64 = 0.8;
 const NEGATIONS: &str = " not no never nor without neither none cannot t nicht kein keine nie pas jamais sin nunca \
                          non não sem не нет без 不 没 沒 未 無 无 ない ";
 
-static NEGATION: LazyLock<Vec<u64>> = LazyLock::new(|| {
+static NEGATION: Once<Vec<u64>> = Once::new(|| {
     let mut hashes: Vec<u64> = NEGATIONS.split_ascii_whitespace().map(|word| fnv(word.as_bytes())).collect();
     hashes.sort_unstable();
     hashes

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::names::name;
 use ctxproto_budget::{Change, Kept, Limits, Message, Role, Short, Text as Shortened, Turn, What};
 use ctxproto_trim::Plan;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
@@ -209,7 +209,7 @@ impl<'py> Facts<'py> {
                     let Some(found) = messages::dict(&call)? else {
                         return Err(errors::argument(&format!("{}[{n}]", place()), "a dict", &call, false));
                     };
-                    let id = found.get_item(intern!(call.py(), "id"))?;
+                    let id = found.get_item(name!(call.py(), "id"))?;
                     calls.push(name(id, || format!("{}[{n}].id", place()))?);
                 }
             }
@@ -241,7 +241,7 @@ fn rewritten<'py>(
     let py = message.py();
     let message =
         messages::dict(message)?.ok_or_else(|| errors::internal("a message is no dict now"))?.copy()?;
-    let (content, calls) = (intern!(py, "content"), intern!(py, "tool_calls"));
+    let (content, calls) = (name!(py, "content"), name!(py, "tool_calls"));
     for (new, &(_, part)) in kept.texts.iter().zip(&parts.texts) {
         let Some(new) = new else { continue };
         let new = text::output(py, new, true)?;
@@ -254,7 +254,7 @@ fn rewritten<'py>(
         let old = all.get_item(part)?;
         if let Ok(old) = old.cast::<PyDict>() {
             let part_new = old.copy()?;
-            part_new.set_item(intern!(py, "text"), new)?;
+            part_new.set_item(name!(py, "text"), new)?;
             all.set_item(part, part_new)?;
         } else {
             all.set_item(part, new)?;

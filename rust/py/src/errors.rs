@@ -7,18 +7,31 @@ use std::fmt::Display;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-mod tree {
-    pyo3::import_exception!(ctxproto.errors, BudgetError);
-    pyo3::import_exception!(ctxproto.errors, ConfigError);
-    pyo3::import_exception!(ctxproto.errors, ConfigTypeError);
-    pyo3::import_exception!(ctxproto.errors, InputError);
-    pyo3::import_exception!(ctxproto.errors, InputTypeError);
-    pyo3::import_exception!(ctxproto.errors, InternalError);
-    pyo3::import_exception!(ctxproto.errors, MemoryIdError);
-    pyo3::import_exception!(ctxproto.errors, RuleError);
-    pyo3::import_exception!(ctxproto.errors, StoreError);
-    pyo3::import_exception!(ctxproto.errors, StreamError);
+macro_rules! tree {
+    ($($name:ident),+) => {
+        mod tree {
+            $(pyo3::import_exception!(ctxproto.errors, $name);)+
+        }
+
+        /// Looks all of them up. A process that is forked off while a thread does would wait for it for ever.
+        pub(crate) fn ready(py: Python<'_>) {
+            $(py.get_type::<tree::$name>();)+
+        }
+    };
 }
+
+tree!(
+    BudgetError,
+    ConfigError,
+    ConfigTypeError,
+    InputError,
+    InputTypeError,
+    InternalError,
+    MemoryIdError,
+    RuleError,
+    StoreError,
+    StreamError
+);
 
 pub(crate) fn internal(message: &str) -> PyErr {
     tree::InternalError::new_err(message.to_owned())

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use crate::names::name;
 use ctxproto_redact::detect::{holds_value, names_member};
 use ctxproto_redact::{Clean, Finding, Format, Name, Redaction, Redactor};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
@@ -196,7 +196,7 @@ fn digits<'py>(value: &Bound<'py, PyAny>, place: &Place<'_, 'py>) -> Replacement
     let py = value.py();
     if value.is_instance_of::<PyFloat>() {
         // As JSON would have it, whatever a subclass makes of that.
-        py.get_type::<PyFloat>().call_method1(intern!(py, "__repr__"), (value,)).map(Some)
+        py.get_type::<PyFloat>().call_method1(name!(py, "__repr__"), (value,)).map(Some)
     } else if !value.is_instance_of::<PyInt>() {
         // To pass over what cannot be looked into would let secrets through without a word.
         let what = format!("redact_json() at {}", place.path());

@@ -12,6 +12,7 @@ mod memory;
 mod memory_rows;
 mod memory_texts;
 mod messages;
+mod names;
 mod numbers;
 mod redaction;
 mod redactor;

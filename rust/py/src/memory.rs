@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::enter::{self, Stopped};
 use crate::errors;
-use crate::memory_rows::{Row, attributes};
+use crate::memory_rows::{self, Row, attributes};
 use crate::numbers::Rows;
 
 /// How often a call that waits for another writer tries again, beside the wait of the store itself.
@@ -373,17 +373,25 @@ impl Records {
     }
 }
 
-/// Closes the files of all stores and holds every call back, until `after_fork`.
+/// Closes the files of all stores and holds every call of theirs back, and all that is made once, until `after_fork`.
 #[pyfunction]
 pub(crate) fn before_fork(py: Python<'_>) -> PyResult<()> {
-    // Given up, for the calls that are waited for need it to end.
-    enter::detached(py, ctxproto_memory::before_fork)
+    // Given up, for the calls that are waited for need it to end. They may make values: those are waited for after them.
+    enter::detached(py, || {
+        ctxproto_memory::before_fork();
+        ctxproto_once::before_fork();
+    })?;
+    errors::ready(py);
+    memory_rows::ready(py)
 }
 
 /// Lets calls go on.
 #[pyfunction]
 pub(crate) fn after_fork() -> PyResult<()> {
-    enter::attached(ctxproto_memory::after_fork)
+    enter::attached(|| {
+        ctxproto_once::after_fork();
+        ctxproto_memory::after_fork();
+    })
 }
 
 /// Tries again while another process writes, and looks for Ctrl-C in between. What was busy did nothing.

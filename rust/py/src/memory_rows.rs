@@ -1,12 +1,12 @@
 //! Memories as Python has them.
 
+use crate::names::name;
 use ctxproto_memory::{Hit, Moment, Record};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 /// A memory as a dict.
-#[derive(FromPyObject, IntoPyObject)]
+#[derive(Default, FromPyObject, IntoPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Row {
     id: String,
@@ -23,6 +23,11 @@ pub(crate) struct Row {
     superseded_by: Option<String>,
     expires: Option<Moment>,
     metadata: String,
+}
+
+/// Makes the names of its items, as `errors::ready` looks up exceptions.
+pub(crate) fn ready(py: Python<'_>) -> PyResult<()> {
+    Row::default().into_pyobject(py)?.extract::<Row>().map(|_| ())
 }
 
 macro_rules! same_fields {
@@ -77,12 +82,12 @@ pub(crate) fn attributes(py: Python<'_>, hit: Hit, explain: bool) -> PyResult<Bo
         components.set_item("importance", hit.record.importance)?;
     }
     let fields = PyDict::new(py);
-    fields.set_item(intern!(py, "content"), &hit.record.content)?;
-    fields.set_item(intern!(py, "relevance_score"), hit.score)?;
-    fields.set_item(intern!(py, "namespace"), PyBytes::new(py, &hit.record.namespace))?;
-    fields.set_item(intern!(py, "memory_id"), &hit.record.id)?;
-    fields.set_item(intern!(py, "bm25"), hit.bm25)?;
-    fields.set_item(intern!(py, "components"), components)?;
-    fields.set_item(intern!(py, "_found"), Found(hit.record))?;
+    fields.set_item(name!(py, "content"), &hit.record.content)?;
+    fields.set_item(name!(py, "relevance_score"), hit.score)?;
+    fields.set_item(name!(py, "namespace"), PyBytes::new(py, &hit.record.namespace))?;
+    fields.set_item(name!(py, "memory_id"), &hit.record.id)?;
+    fields.set_item(name!(py, "bm25"), hit.bm25)?;
+    fields.set_item(name!(py, "components"), components)?;
+    fields.set_item(name!(py, "_found"), Found(hit.record))?;
     Ok(fields)
 }

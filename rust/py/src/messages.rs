@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
+use crate::names::name;
 use ctxproto_tokens::{Estimate, IMAGE_LEAST, IMAGE_MOST, image_tokens};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
 
@@ -217,7 +217,7 @@ impl<'py> Reader<'py> {
             }
             "source" => {
                 let Some(source) = dict(value)? else { return Ok(true) };
-                if let Some(kind) = source.get_item(intern!(value.py(), "type"))?
+                if let Some(kind) = source.get_item(name!(value.py(), "type"))?
                     && let Ok(kind) = kind.cast::<PyString>()
                     && matches!(kind.to_str(), Ok("text" | "content"))
                 {
@@ -317,7 +317,7 @@ pub(crate) fn dict<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py,
 
 /// Whether a part is what a model thought.
 fn is_thought(part: &Bound<'_, PyAny>) -> bool {
-    let kind = part.cast::<PyDict>().ok().and_then(|part| part.get_item(intern!(part.py(), "type")).ok()?);
+    let kind = part.cast::<PyDict>().ok().and_then(|part| part.get_item(name!(part.py(), "type")).ok()?);
     kind.is_some_and(|kind| {
         kind.cast::<PyString>().is_ok_and(|kind| {
             matches!(kind.to_str(), Ok("thinking" | "redacted_thinking" | "thought" | "reasoning"))
@@ -329,16 +329,16 @@ fn is_thought(part: &Bound<'_, PyAny>) -> bool {
 fn dumped<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
     let py = value.py();
     let options = PyDict::new(py);
-    options.set_item(intern!(py, "mode"), "json").ok()?;
-    options.set_item(intern!(py, "exclude_unset"), true).ok()?;
-    let dump = value.get_type().getattr(intern!(py, "model_dump")).ok()?;
+    options.set_item(name!(py, "mode"), "json").ok()?;
+    options.set_item(name!(py, "exclude_unset"), true).ok()?;
+    let dump = value.get_type().getattr(name!(py, "model_dump")).ok()?;
     dump.call((value,), Some(&options)).ok()?.cast_into::<PyDict>().ok()
 }
 
 /// Whether a part is text that may be shortened where it stands.
 fn is_text(part: &Bound<'_, PyDict>) -> bool {
-    let kind = part.get_item(intern!(part.py(), "type")).ok().flatten();
-    let text = part.get_item(intern!(part.py(), "text")).ok().flatten();
+    let kind = part.get_item(name!(part.py(), "type")).ok().flatten();
+    let text = part.get_item(name!(part.py(), "text")).ok().flatten();
     text.is_some_and(|text| text.is_instance_of::<PyString>())
         && kind.is_some_and(|kind| {
             kind.cast::<PyString>()
@@ -348,10 +348,10 @@ fn is_text(part: &Bound<'_, PyDict>) -> bool {
 
 fn written<'py>(py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let options = PyDict::new(py);
-    options.set_item(intern!(py, "ensure_ascii"), false)?;
-    options.set_item(intern!(py, "default"), py.get_type::<PyString>())?;
-    options.set_item(intern!(py, "separators"), (",", ":"))?;
-    py.import(intern!(py, "json"))?.call_method(intern!(py, "dumps"), (value,), Some(&options))
+    options.set_item(name!(py, "ensure_ascii"), false)?;
+    options.set_item(name!(py, "default"), py.get_type::<PyString>())?;
+    options.set_item(name!(py, "separators"), (",", ":"))?;
+    py.import(name!(py, "json"))?.call_method(name!(py, "dumps"), (value,), Some(&options))
 }
 
 /// What counts: an encoding, or a function of a str.

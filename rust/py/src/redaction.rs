@@ -1,12 +1,11 @@
 //! What Python sees of a result: `Redaction`, `Finding`, `Rule`. None of them ever holds a value that was found.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ctxproto_redact::Finding as Found;
 use ctxproto_redact::detect::RuleInfo;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyInt, PyString, PyTuple, PyType};
 
 use crate::errors;
@@ -258,7 +257,7 @@ pub(crate) fn findings<'py>(
 #[pyclass(frozen, generic, module = "ctxproto")]
 pub(crate) struct Redaction {
     text: Py<PyAny>,
-    findings: PyOnceLock<Py<PyTuple>>,
+    findings: OnceLock<Py<PyTuple>>,
     /// What `findings` is made from when somebody asks: most callers want the text alone.
     found: Vec<Found>,
     names: Arc<Names>,
@@ -266,7 +265,7 @@ pub(crate) struct Redaction {
 
 impl Redaction {
     pub(crate) fn new(text: Bound<'_, PyAny>, found: Vec<Found>, names: &Arc<Names>) -> Self {
-        Self { text: text.unbind(), findings: PyOnceLock::new(), found, names: Arc::clone(names) }
+        Self { text: text.unbind(), findings: OnceLock::new(), found, names: Arc::clone(names) }
     }
 }
 
@@ -290,9 +289,14 @@ impl Redaction {
         if self.found.is_empty() {
             return Ok(PyTuple::empty(py));
         }
-        self.findings
-            .get_or_try_init(py, || findings(py, &self.names, &self.found).map(Bound::unbind))
-            .map(|tuple| tuple.bind(py).clone())
+        let made = if let Some(made) = self.findings.get() {
+            made
+        } else {
+            // Made outside of the lock: what makes objects may let other threads, and forks, come in between.
+            let made = findings(py, &self.names, &self.found)?.unbind();
+            self.findings.get_or_init(|| made)
+        };
+        Ok(made.bind(py).clone())
     }
 
     /// Whether anything was found.

@@ -4,14 +4,13 @@
 //! here the argument is looked for that is to blame, and named by its place. Rule files are no place for secrets, and
 //! their messages need the names in them: they are told, but as the default policy leaves them.
 
-use std::sync::LazyLock;
-
+use ctxproto_once::Once;
 use ctxproto_redact::detect::{Allow, Detector, Pii, Policy, PolicyError, RuleInfo};
 use ctxproto_redact::{Format, Options, Placeholder, Redactor};
 
 /// `text` as the default policy leaves it.
 pub(crate) fn clean(text: &str) -> String {
-    static DEFAULT: LazyLock<Option<Redactor>> = LazyLock::new(|| {
+    static DEFAULT: Once<Option<Redactor>> = Once::new(|| {
         let options = Options { placeholder: Placeholder::Label, key: [0; 32] };
         Some(Redactor::new(Detector::new(&Policy::default()).ok()?.into(), options))
     });

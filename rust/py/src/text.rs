@@ -6,9 +6,9 @@
 use std::ffi::CStr;
 use std::fmt::Display;
 
+use crate::names::name;
 use ctxproto_redact::{Finding, Format};
 use pyo3::buffer::PyBuffer;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -50,14 +50,13 @@ impl<'py> Text<'py> {
     fn of_str(text: &Bound<'py, PyString>) -> PyResult<Self> {
         let py = text.py();
         // The methods of str itself: a subclass may have others.
-        let ascii = || py.get_type::<PyString>().call_method1(intern!(py, "isascii"), (text,))?.is_truthy();
+        let ascii = || py.get_type::<PyString>().call_method1(name!(py, "isascii"), (text,))?.is_truthy();
         if (text.code_point_len()? <= LEND_MAX || ascii()?) && text.to_str().is_ok() {
             return Ok(Self::Str(text.clone()));
         }
-        let encoded = py.get_type::<PyString>().call_method1(
-            intern!(py, "encode"),
-            (text, intern!(py, "utf-8"), intern!(py, "surrogatepass")),
-        )?;
+        let encoded = py
+            .get_type::<PyString>()
+            .call_method1(name!(py, "encode"), (text, name!(py, "utf-8"), name!(py, "surrogatepass")))?;
         Ok(Self::Encoded(text.clone(), encoded.cast_into::<PyBytes>()?))
     }
 

@@ -1,9 +1,9 @@
 //! Texts that a policy found nothing in, known again by their hash: a conversation is sent again and again.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ctxproto_once::Once;
 use twox_hash::{XxHash3_64, XxHash3_128};
 
 /// Places, of two entries each: 1 MiB in all, and only what is used of it.
@@ -14,7 +14,7 @@ const PLACES: usize = 1 << 16;
 #[derive(Debug)]
 pub struct Clean {
     seed: u64,
-    entries: LazyLock<Vec<AtomicU64>>,
+    entries: Once<Vec<AtomicU64>>,
 }
 
 /// A text under a key, as [`Clean`] knows it again.
@@ -27,7 +27,7 @@ pub struct Name {
 impl Default for Clean {
     fn default() -> Self {
         let entries = || std::iter::repeat_with(|| AtomicU64::new(0)).take(2 * PLACES).collect();
-        Self { seed: RandomState::new().hash_one(PLACES), entries: LazyLock::new(entries) }
+        Self { seed: RandomState::new().hash_one(PLACES), entries: Once::new(entries) }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Counts of whole texts seen before: what is sent to a model again and again is counted once.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ctxproto_once::Once;
 use twox_hash::XxHash3_128;
 
 use crate::encoding::Encoding;
@@ -24,7 +24,7 @@ struct Table {
     entries: Vec<Entry>,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| Table {
+static TABLE: Once<Table> = Once::new(|| Table {
     // Nobody outside knows which texts share a hash.
     seed: RandomState::new().hash_one(PLACES),
     entries: std::iter::repeat_with(|| Entry { crossed: AtomicU64::new(0), data: AtomicU64::new(0) })

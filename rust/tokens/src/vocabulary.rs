@@ -1,9 +1,8 @@
 //! The tokens of an encoding, and the tables to find them by.
 
-use std::sync::LazyLock;
-
 use crate::key::{Key, LONGEST};
 use crate::short::Short;
+use ctxproto_once::Once;
 
 /// A token's number, which is also its rank: the lower, the earlier it is merged.
 pub type Id = u32;
@@ -42,7 +41,7 @@ pub(crate) struct Vocabulary {
 
 macro_rules! vocabulary {
     ($name:ident, $file:literal) => {
-        pub(crate) static $name: LazyLock<Vocabulary> = LazyLock::new(|| {
+        pub(crate) static $name: Once<Vocabulary> = Once::new(|| {
             Vocabulary::new(
                 include_bytes!(concat!(env!("OUT_DIR"), "/", $file, ".bytes")),
                 include_bytes!(concat!(env!("OUT_DIR"), "/", $file, ".lengths")),

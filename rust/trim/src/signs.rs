@@ -1,8 +1,8 @@
 //! What makes a line matter: the words that failures, outcomes and warnings are told in.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
+use ctxproto_once::Once;
 use ctxproto_redact::detect::Lexicon;
 
 /// How much a line matters, the most first. Lines that are alike but for numbers are told apart from the first of them.
@@ -201,7 +201,7 @@ struct Signs {
     words: Vec<(As, Tier, usize)>,
 }
 
-static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
+static SIGNS: Once<Signs> = Once::new(|| {
     let each = || WORDS.iter().flat_map(|&(kind, tier, words)| words.iter().map(move |w| (kind, tier, *w)));
     Signs {
         lexicon: Lexicon::new(each().map(|(.., word)| word)),
