@@ -40,7 +40,20 @@ PYTHON_CRATE = "ctxproto-py"
 
 # From the bottom up: a part imports from parts before it, and from itself.
 LAYERS = [
-    *["_core", "errors", "arguments", "tokens", "messages", "tools", "budget", "memory", "tasks", "audit", "assembly"],
+    *[
+        "_core",
+        "errors",
+        "arguments",
+        "tokens",
+        "messages",
+        "tools",
+        "budget",
+        "memory",
+        "tasks",
+        "audit",
+        "assembly",
+        "recall",
+    ],
     *["protocol", "async_protocol", "telemetry", "debug", "pytest_plugin", "config", "cli"],
 ]
 PACKAGE = Path("python/ctxproto")

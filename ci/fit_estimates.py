@@ -45,7 +45,7 @@ def features(text: str) -> list[int]:
 
 def fit(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """The weights with the least square of relative errors."""
-    return np.linalg.lstsq(x / y[:, None], np.ones(len(y)), rcond=None)[0]
+    return np.linalg.lstsq(x / y[:, None], np.ones(len(y)), rcond=None)[0].astype(np.float64)
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gc
 import json
 import threading
@@ -215,17 +216,66 @@ def test_everything_that_a_model_sees_is_redacted() -> None:
 
 def test_what_holds_messages_together_stays_as_it_is() -> None:
     odd = random_token(3)  # no id that an API gives, and still it must pair
-    image = "data:image/png;base64," + "QUtJQVFXRVJUWVVJT1BBU0RG" * 40
     history = [
-        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": image}}]},
+        user("q"),
         {"role": "assistant", "content": f"token {odd}", "tool_calls": [call(odd)]},
         answer(odd, f"token {odd}"),
     ]
     messages = ContextProtocol().prepare_context(history=history)
     assert messages[1]["tool_calls"][0]["id"] == messages[2]["tool_call_id"] == odd
-    assert messages[0] == history[0]
     assert odd not in f"{messages[1]['content']} {messages[2]['content']}"
     assert_valid(messages)
+    # It stays, and the trail says so.
+    left = [entry for entry in messages.audit_trail if entry["action"] == "secret_left"]
+    assert [(entry["place"], entry["secrets_found"]) for entry in left] == [("history", 1), ("history", 1)]
+    assert odd not in json.dumps(messages.audit_trail)
+
+
+def media(kind: str, data: str) -> list[dict[str, Any]]:
+    """A content part with these bytes in the form of each API."""
+    name, audio = kind.partition("/")[2], kind.startswith("audio/")
+    url = f"data:{kind};base64,{data}"
+    return [
+        {"type": "image_url", "image_url": {"url": url}},
+        {"type": "input_image", "image_url": url},
+        {"type": "file", "file": {"filename": "a", "file_data": url}},
+        {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}},
+        {"inlineData": {"mimeType": kind, "data": data}},
+        {"inline_data": {"mime_type": kind, "data": data}},
+        {"type": "image", "mimeType": kind, "data": data},
+        *([{"type": "input_audio", "input_audio": {"data": data, "format": name}}] if audio else []),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "beginning"),
+    [
+        ("image/png", b"\x89PNG\r\n\x1a\n"),
+        ("image/jpeg", b"\xff\xd8\xff\xe0"),
+        ("audio/wav", b"RIFF\x24\x08\0\0WAVE"),
+        ("application/pdf", b"%PDF-1.7\n"),
+        ("video/mp4", b"\0\0\0\x18ftypmp42"),
+    ],
+)
+def test_media_pass_as_they_are_and_text_in_their_place_does_not(kind: str, beginning: bytes) -> None:
+    data = base64.b64encode(beginning + bytes(range(256))).decode()
+    alarm = data[60:90]
+    protocol = ContextProtocol(100_000, policy=ContextPolicy(redactor=Redactor(known_values={"K": alarm})))
+    real = [{"role": "user", "content": [part]} for part in media(kind, data)]
+    assert protocol.prepare_context(history=real) == real
+    assert not any(entry["action"].startswith("secret") for entry in protocol.audit_trail)
+    # No file begins so, it is of another kind than it says, or it is more than base64.
+    wrong = "image/png" if kind == "application/pdf" else "application/pdf"
+    fakes = [
+        *media(kind, base64.b64encode(b"some text: ").decode() + alarm),
+        *media(kind, f"{data[:40]} {alarm} and a text that says: more"),
+        *media("text/plain", data),
+        *media(wrong, data),
+    ]
+    for part in fakes:
+        messages = protocol.prepare_context(history=[{"role": "user", "content": [part]}])
+        assert alarm not in json.dumps(messages), part.keys()
+        assert [entry["action"] for entry in messages.audit_trail] == ["secret_redacted", "context_prepared"]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -682,3 +682,11 @@ def test_much_that_is_new_is_looked_at_without_the_interpreter_and_much_more_in_
             assert result.value["last"] == "see [GITHUB_TOKEN:REDACTED]"
             assert result.value["lines"] == value["lines"]
             assert [finding.key_path for finding in result.findings] == ["last"]
+
+
+def test_a_key_that_comes_again_and_again_is_redacted_everywhere() -> None:
+    shared = [f"key {n}" for n in range(40)]
+    rows = [{**dict.fromkeys(shared, "x"), TOKEN: "y"} for _ in range(3)]
+    for _ in range(2):  # the second time, most of it is known to be clean
+        assert TOKEN not in json.dumps(REDACTOR.redact_json(rows).value)
+        assert TOKEN not in json.dumps(REDACTOR.redact_json([{TOKEN: 1}] * 50).value)

@@ -42,8 +42,9 @@ from ctxproto.tools.redact import Allow, Redactor, known_values_from_env, redact
 if typing.TYPE_CHECKING:
     from ctxproto.assembly import PreparedContext
     from ctxproto.async_protocol import AsyncContextProtocol
-    from ctxproto.audit.log import AuditLog, AuditProblem, AuditVerdict, verify_audit_log
+    from ctxproto.audit.log import AuditLog
     from ctxproto.audit.records import AuditContext, AuditRecord, AuditSink
+    from ctxproto.audit.verify import AuditProblem, AuditVerdict, verify_audit_log
     from ctxproto.budget import BudgetChange, BudgetReport, TokenBudget
     from ctxproto.debug import ContextDebugKit, Leak
     from ctxproto.memory.embedders import (
@@ -168,7 +169,8 @@ __all__ = [
 _LATER = {
     "ctxproto.assembly": ("PreparedContext",),
     "ctxproto.async_protocol": ("AsyncContextProtocol",),
-    "ctxproto.audit.log": ("AuditLog", "AuditProblem", "AuditVerdict", "verify_audit_log"),
+    "ctxproto.audit.log": ("AuditLog",),
+    "ctxproto.audit.verify": ("AuditProblem", "AuditVerdict", "verify_audit_log"),
     "ctxproto.audit.records": ("AuditContext", "AuditRecord", "AuditSink"),
     "ctxproto.budget": ("BudgetChange", "BudgetReport", "TokenBudget"),
     "ctxproto.debug": ("ContextDebugKit", "Leak"),

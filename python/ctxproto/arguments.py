@@ -65,10 +65,16 @@ def path(argument: str, value: object) -> str:
 def several(argument: str, values: object, what: str) -> list[object]:
     """What can be iterated over and is no text itself, as a list; `what` names its items."""
     kind = type(values)
-    if not issubclass(kind, str | bytes | bytearray | memoryview | Mapping):
+    if kind is list or kind is tuple:
+        return list(values)  # type: ignore[call-overload, no-any-return]
+    if not issubclass(kind, _NO_LISTS):
         with suppress(TypeError):  # raised again below: this one might carry anything
             return list(values)  # type: ignore[call-overload, no-any-return]
     raise ConfigTypeError(f"{argument} is a list of {what}, not {shown(values)}")
+
+
+# They can be iterated over, too.
+_NO_LISTS = (str, bytes, bytearray, memoryview, Mapping)
 
 
 def number(argument: str, value: object, least: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,11 +12,13 @@ from ctxproto.audit.records import (
     MessagesChanged,
     ResultRepeated,
     ResultTrimmed,
+    SecretLeft,
     SecretRedacted,
 )
 from ctxproto.errors import ConfigTypeError, shown
 from ctxproto.tools.calls import ToolCallRequest
 from ctxproto.tools.envelope import ToolResultEnvelope
+from ctxproto.tools.media import is_media
 
 if TYPE_CHECKING:
     from ctxproto.budget import BudgetReport
@@ -98,32 +99,44 @@ class Assembly:
             categories[at] = part.category
         return categories
 
-    def redact(self, redactor: Redactor) -> list[SecretRedacted]:
-        """Redacts all messages, and tells what was found in each."""
+    def redact(self, redactor: Redactor) -> list[SecretRedacted | SecretLeft]:
+        """Redacts all messages, and tells what was found in each: what was replaced, then what had to stay."""
         redaction = redactor.redact_json(self.messages)
         labels: dict[int, list[str]] = {
             at: [secret["label"] for secret in part.envelope._found_secrets]  # noqa: SLF001 - the seed's name
             for at, part in self._parts.items()
             if part.envelope is not None
         }
+        left: dict[int, list[str]] = {}
         if redaction.changed:
-            kept = set[str]()
-            self.messages = _restored(self.messages, redaction.value, "", kept)
+            restored = _Restored()
+            self.messages = restored.of(self.messages, redaction.value)
             for finding in redaction.findings:
                 path = str(finding.key_path)
-                if path not in kept:
-                    labels.setdefault(int(path[1 : path.index("]")]), []).append(finding.label)
-        return [self._told(at, found) for at, found in sorted(labels.items()) if found]
+                if path not in restored.media:
+                    told = left if path in restored.held else labels
+                    told.setdefault(int(path[1 : path.index("]")]), []).append(finding.label)
+        redacted: list[SecretRedacted | SecretLeft] = [
+            self._redacted(at, found) for at, found in sorted(labels.items()) if found
+        ]
+        return redacted + [
+            SecretLeft(place=self._place(at), secrets_found=len(found), labels=tuple(found))
+            for at, found in sorted(left.items())
+        ]
 
-    def _told(self, at: int, found: list[str]) -> SecretRedacted:
+    def _redacted(self, at: int, found: list[str]) -> SecretRedacted:
         part = self._parts.get(at)
         envelope = None if part is None else part.envelope
         return SecretRedacted(
             tool_call_id=None if envelope is None else envelope.tool_call_id,
-            place=None if envelope is not None else "history" if part is None else part.category,
+            place=self._place(at) if envelope is None else None,
             secrets_found=len(found),
             labels=tuple(found),
         )
+
+    def _place(self, at: int) -> str:
+        part = self._parts.get(at)
+        return "history" if part is None else part.category
 
 
 class Results(NamedTuple):
@@ -163,6 +176,8 @@ def content(message: Any) -> Any:  # noqa: ANN401 - text or parts
 def past(history: object) -> list[Any]:
     """The messages before, checked as far as they are looked into here."""
     messages = arguments.several("history", history, "messages")
+    if {*map(type, messages)} <= {dict}:
+        return messages
     for at, message in enumerate(messages):
         if type(message) is not dict:
             if not isinstance(message, Mapping):
@@ -264,13 +279,13 @@ def _pending(history: Sequence[Any]) -> tuple[int, list[str], set[str]]:
     if not at or history[at - 1].get("role") != "assistant" or not history[at - 1].get("tool_calls"):
         return len(history), [], set()
     pending, answered = list[str](), set[str]()
-    for call in ToolCallRequest.parse_all(history[at - 1]):
+    for name in ToolCallRequest.ids(history[at - 1]):
         # Ids may repeat: one result answers one call.
-        if call.id in answers:
-            answers.remove(call.id)
-            answered.add(call.id)
+        if name in answers:
+            answers.remove(name)
+            answered.add(name)
         else:
-            pending.append(call.id)
+            pending.append(name)
     return at - 1, pending, answered
 
 
@@ -290,32 +305,53 @@ def _told(envelope: ToolResultEnvelope) -> Part:
 _KEEPS = frozenset({"role", "type", "id", "tool_call_id", "call_id", "signature", "thought_signature"})
 # Where that may stand. What is below any other key (the arguments of a call) is somebody's data, whatever its names.
 _HOLDS = frozenset({"content", "tool_calls", "extra_content", "google"})
-# Where an image or a file may stand, and the letters it has: a text behind the same beginning is a text.
-_FILES = frozenset({"image_url", "url", "file", "file_data"})
-_FILE = re.compile(r"data:[\w.+/-]*(?:;[\w.+=-]+)*;base64,[A-Za-z0-9+/]*={0,2}")
+# Where an image, a recording or a file may stand: by itself, or in an object.
+_FILES = frozenset(
+    {"image_url", "url", "file", "file_data", "source", "input_audio", "data", "inlineData", "inline_data"}
+)
+# What tells of which kind it is, beside it.
+_DECLARES = ("media_type", "mimeType", "mime_type", "format")
 
 
-def _restored(old: Any, new: Any, place: str, kept: set[str]) -> Any:  # noqa: ANN401 - whatever JSON can be
-    """What was redacted, with what holds messages together, and with the bytes of images, which are no text.
+class _Restored:
+    """What was redacted, with what holds messages together, and with media, which are no text.
 
-    `kept` takes the places of what stays in spite of its findings.
+    Attributes:
+        media: The places of media that stay in spite of their findings, which are none.
+        held: The places of what holds messages together and stays in spite of its findings.
     """
-    if old is new:
-        return new
-    if isinstance(old, list | tuple) and isinstance(new, list | tuple):
-        pairs = enumerate(zip(old, new, strict=True))
-        return [_restored(before, after, f"{place}[{at}]", kept) for at, (before, after) in pairs]
-    if not isinstance(old, dict) or not isinstance(new, dict):
-        return new
-    restored = {}
-    for (key, before), (name, after) in zip(old.items(), new.items(), strict=True):
-        inner = f"{place}.{key}"
-        file = key in _FILES and isinstance(before, str) and _FILE.fullmatch(before)
-        if before is not after and (file or (key in _KEEPS and isinstance(before, str))):
-            kept.add(inner)
-            restored[name] = before
-        elif key in _HOLDS or (key in _FILES and isinstance(before, dict)):
-            restored[name] = _restored(before, after, inner, kept)
-        else:
-            restored[name] = after
-    return restored
+
+    def __init__(self) -> None:
+        self.media, self.held = set[str](), set[str]()
+
+    def of(self, old: Any, new: Any, place: str = "") -> Any:  # noqa: ANN401 - whatever JSON can be
+        """`new`, which `old` became, with what stays of it."""
+        if isinstance(old, list | tuple) and isinstance(new, list | tuple):
+            pairs = enumerate(zip(old, new, strict=True))
+            return [
+                after if before is after else self.of(before, after, f"{place}[{at}]") for at, (before, after) in pairs
+            ]
+        if not isinstance(old, dict) or not isinstance(new, dict):
+            return new
+        restored = {}
+        for (key, before), (name, after) in zip(old.items(), new.items(), strict=True):
+            if before is after:
+                restored[name] = after
+                continue
+            inner, text = f"{place}.{key}", isinstance(before, str)
+            if text and key in _KEEPS:
+                self.held.add(inner)
+                restored[name] = before
+            elif text and key in _FILES and is_media(before, _declared(old)):
+                self.media.add(inner)
+                restored[name] = before
+            elif key in _HOLDS or (key in _FILES and isinstance(before, dict)):
+                restored[name] = self.of(before, after, inner)
+            else:
+                restored[name] = after
+        return restored
+
+
+def _declared(holder: dict[Any, Any]) -> str | None:
+    """Of what kind the media in an object are, as it says."""
+    return next((kind for key in _DECLARES if isinstance(kind := holder.get(key), str)), None)

@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ctxproto import arguments
-from ctxproto.protocol import ContextProtocol, memories
+from ctxproto.protocol import ContextProtocol
+from ctxproto.recall import memories, query_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,9 +55,9 @@ class AsyncContextProtocol:
     ) -> PreparedContext:
         """See `ContextProtocol.prepare_context`."""
         inner, started, found = self._protocol, time.time_ns(), None
-        if (query := inner._asked(memory_query)) is not None:  # noqa: SLF001 - of the same make
-            search = inner._memory_backend.search  # noqa: SLF001
-            found = await _called(search, query, namespace=inner._prefix)  # noqa: SLF001
+        memory = inner._memory  # noqa: SLF001 - of the same make
+        if (query := memory.asked(memory_query)) is not None:
+            found = await _called(memory.search, query, namespace=memory.reader(None))
         return inner._assembled(  # noqa: SLF001
             started,
             found,
@@ -83,25 +84,24 @@ class AsyncContextProtocol:
 
     async def query_memory(self, query_text: str, namespace: str | None = None) -> list[dict[str, Any]]:
         """See `ContextProtocol.query_memory`."""
-        inner = self._protocol
-        if (query := inner._asked(query_text)) is None:  # noqa: SLF001 - of the same make
+        memory = self._protocol._memory  # noqa: SLF001 - of the same make
+        if (query := memory.asked(query_text)) is None:
             return []
-        scope = inner._reader(namespace)  # noqa: SLF001
-        found = await _called(inner._memory_backend.search, query, namespace=scope)  # noqa: SLF001
-        return inner._through(query, scope, found)  # noqa: SLF001
+        scope = memory.reader(namespace)
+        return memory.told(query, scope, await _called(memory.search, query, namespace=scope))
 
     async def persist_memory(self, content: str, namespace: str | None = None) -> bool:
         """See `ContextProtocol.persist_memory`."""
         inner = self._protocol
         text = arguments.text("content", content)
-        scope = inner._writer(namespace)  # noqa: SLF001 - of the same make
-        if not inner._may_write():  # noqa: SLF001
+        memory = inner._memory  # noqa: SLF001 - of the same make
+        scope = memory.writer(namespace)
+        if not memory.may_write():
             return False
-        search = inner._memory_backend.search  # noqa: SLF001
-        existing = memories(await _called(search, inner._query(text), namespace=scope))  # noqa: SLF001
+        existing = memories(await _called(memory.search, query_for(text), namespace=scope))
         verdict = inner._judged(text, scope, existing)  # noqa: SLF001
         if verdict.accepted:
-            write, args = inner._saving(verdict, scope, existing)  # noqa: SLF001
+            write, args = memory.saving(verdict, scope, existing)
             await _called(write, *args)
         return verdict.accepted
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-from contextlib import suppress
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -18,21 +15,19 @@ from ctxproto.audit.records import (
     AuditRecord,
     ContextPrepared,
     FieldsResolved,
-    MemoryRead,
-    MemorySkipped,
     MemoryWritten,
     SecretRedacted,
     TaskStateInjected,
 )
-from ctxproto.errors import ArtifactError, ConfigTypeError, TaskIdError, shown
-from ctxproto.memory.namespaces import Namespace, Scope
-from ctxproto.tasks.foreign import checked_store, fetched, stored
+from ctxproto.errors import ConfigTypeError, shown
+from ctxproto.recall import ConversationMemory, memories, query_for
+from ctxproto.tasks.known import KnownTasks
 from ctxproto.tasks.policy import ContextPolicy, default_policy
 from ctxproto.tasks.state import DeclaredFields, TaskStateEnvelope
 from ctxproto.tools.calls import ToolCallRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ctxproto.audit.records import AuditSink
     from ctxproto.budget import BudgetReport, TokenBudget
@@ -41,11 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ContextProtocol"]
 
-# What a conversation keeps: the calls of the last results, security events and tasks.
+# What a conversation keeps: the calls of the last results, and security events.
 _CALLS = 64
 _EVENTS = 1000
-
-_TASK_KEY = "ctxproto:task:"
 
 
 class ContextProtocol:
@@ -107,13 +100,9 @@ class ContextProtocol:
             most = arguments.number("max_context_tokens", max_context_tokens, 1)
             if most != self.policy.max_context_tokens:
                 self.policy = replace(self.policy, max_context_tokens=most)
-        if memory_backend is not None and not callable(getattr(type(memory_backend), "search", None)):
-            raise ConfigTypeError(f"memory_backend has a search(query, namespace=...), unlike {shown(memory_backend)}")
-        self._memory_backend = memory_backend
-        self._artifact_store = None if artifact_store is None else checked_store("artifact_store", artifact_store)
-        self.memory_gate: MemoryContextGate = self.policy.gate()
-        self._namespace = self.memory_gate.resolve_namespace(user_id, session_id, task_id)
-        self._prefix = self.memory_gate.get_namespace_prefix(user_id)
+        self._memory = ConversationMemory(memory_backend, self.policy, user_id, session_id, task_id)
+        self.memory_gate: MemoryContextGate = self._memory.gate
+        self._tasks = KnownTasks(artifact_store, self.policy.redact_with)
         name = conversation_id
         self.conversation_id = None if name is None else arguments.text("conversation_id", name)
         self._sinks: list[Any] = arguments.several("sinks", sinks, "audit sinks")
@@ -124,7 +113,6 @@ class ContextProtocol:
         # Only as long as somebody else wants them: a result may be large, and holds what was redacted in its message.
         self._tool_results: WeakValueDictionary[str, ToolResultEnvelope] = WeakValueDictionary()
         self._calls: dict[str, ToolCallRequest] = {}
-        self._tasks: dict[str, TaskStateEnvelope] = {}
         self._events: dict[str, SecretRedacted] = {}
         self._last: tuple[AuditRecord, ...] = ()
         self._seen: tuple[str, ...] = ()
@@ -167,8 +155,8 @@ class ContextProtocol:
         """
         started = time.time_ns()
         found = None
-        if (query := self._asked(memory_query)) is not None:
-            found = self._memory_backend.search(query, namespace=self._prefix)
+        if (query := self._memory.asked(memory_query)) is not None:
+            found = self._memory.search(query, namespace=self._memory.reader(None))
         return self._assembled(
             started,
             found,
@@ -213,11 +201,11 @@ class ContextProtocol:
 
         `namespace` is the reader's; all of the user's memories unless given.
         """
-        query = self._asked(query_text)
+        query = self._memory.asked(query_text)
         if query is None:
             return []
-        scope = self._reader(namespace)
-        return self._through(query, scope, self._memory_backend.search(query, namespace=scope))
+        scope = self._memory.reader(namespace)
+        return self._memory.told(query, scope, self._memory.search(query, namespace=scope))
 
     def persist_memory(self, content: str, namespace: str | None = None) -> bool:
         """Remembers something if the gate lets it, redacted; whether it did.
@@ -230,13 +218,13 @@ class ContextProtocol:
             namespace: Whose it is; the conversation's unless given.
         """
         text = arguments.text("content", content)
-        scope = self._writer(namespace)
-        if not self._may_write():
+        scope = self._memory.writer(namespace)
+        if not self._memory.may_write():
             return False
-        existing = memories(self._memory_backend.search(self._query(text), namespace=scope))
+        existing = memories(self._memory.search(query_for(text), namespace=scope))
         verdict = self._judged(text, scope, existing)
         if verdict.accepted:
-            write, args = self._saving(verdict, scope, existing)
+            write, args = self._memory.saving(verdict, scope, existing)
             write(*args)
         return verdict.accepted
 
@@ -249,12 +237,7 @@ class ContextProtocol:
         state = _state(task_state)
         if state is None:
             raise ConfigTypeError("task_state is a TaskStateEnvelope, not None")
-        save = getattr(self._artifact_store, "save", None)
-        if not callable(save):
-            raise ArtifactError("the protocol has no artifact store with a save()")
-        stored(save, _TASK_KEY + state.task_id, state.to_dict())
-        with self._lock:
-            _keep(self._tasks, state.task_id, state, _EVENTS)
+        self._tasks.save(state)
 
     def get_task_state(self, task_id: str, requested_fields: Iterable[str]) -> DeclaredFields:
         """Fields of a task's artifacts, of a state that was prepared or registered here, or is in the artifact store.
@@ -266,7 +249,7 @@ class ContextProtocol:
             ArtifactError: The store failed.
         """
         started = time.time_ns()
-        state = self._task(arguments.text("task_id", task_id))
+        state = self._tasks.find(arguments.text("task_id", task_id))
         fields = state.declare_fields(requested_fields)
         record = FieldsResolved(
             task_id=state.task_id, found=len(fields), missing=len(fields.missing), unreadable=len(fields.problems)
@@ -319,7 +302,8 @@ class ContextProtocol:
         records: list[AuditRecord] = []
         about, recalled = [], ""
         if query is not None:
-            recalled = self._recalled(query, memories(found), records)
+            recalled, record = self._memory.recalled(query, memories(found))
+            records.append(record)
             about = [assembly.system(recalled, "memory")] if recalled else []
         said = assembly.content(user_message)
         if state is not None:
@@ -349,46 +333,16 @@ class ContextProtocol:
         with self._lock:
             self.token_budget, self._last = budget, prepared.audit_records
             self._seen = tuple(text for text in (system, recalled) if text)
-            self._tool_results.update((envelope.tool_call_id, envelope) for envelope in envelopes)
+            for envelope in envelopes:
+                if self._tool_results.get(envelope.tool_call_id) is not envelope:
+                    self._tool_results[envelope.tool_call_id] = envelope
             for record in secrets:
-                if record.tool_call_id is not None:
+                if isinstance(record, SecretRedacted) and record.tool_call_id is not None:
                     _keep(self._events, record.tool_call_id, record, _EVENTS)
-            if state is not None:
-                _keep(self._tasks, state.task_id, state, _EVENTS)
+        if state is not None:
+            self._tasks.keep(state)
         self._record(prepared.audit_records, started, None if state is None else state.task_id, report)
         return prepared
-
-    def _asked(self, query: object) -> str | None:
-        """What memory is asked; None for nothing."""
-        text = "" if query is None else arguments.text("memory_query", query)
-        return text if text and self._memory_backend is not None and self.policy.read_memory else None
-
-    def _recalled(self, query: str, candidates: list[Any], records: list[AuditRecord]) -> str:
-        """What a model reads of the memories that it may read; empty for none."""
-        reads, best, selected = self.memory_gate.should_read(query, self._namespace, candidates)
-        if not reads:
-            records.append(MemorySkipped(candidates=len(candidates)))
-            return ""
-        records.append(MemoryRead(chunks=len(selected), best_score=best))
-        return f"[Memory context — relevance {best:.2f}]:\n" + "\n".join(memory.content for memory in selected)
-
-    def _through(self, query: str, scope: str, found: Iterable[Any]) -> list[dict[str, Any]]:
-        _, _, selected = self.memory_gate.should_read(query, scope, memories(found))
-        redact = self.policy.redact_with.redact
-        return [
-            {"content": redact(memory.content).text, "score": memory.relevance_score, "namespace": memory.namespace}
-            for memory in selected
-        ]
-
-    def _reader(self, namespace: str | None) -> str:
-        """Where memories may be read from, checked before a backend sees it."""
-        return self._prefix if namespace is None else str(Scope.of(namespace))
-
-    def _writer(self, namespace: str | None) -> str:
-        return self._namespace if namespace is None else str(Namespace.checked("namespace", namespace))
-
-    def _may_write(self) -> bool:
-        return self.policy.write_memory and callable(getattr(self._memory_backend, "save", None))
 
     def _judged(self, content: str, scope: str, existing: list[Any]) -> WriteVerdict:
         with self._lock:
@@ -396,52 +350,6 @@ class ContextProtocol:
         verdict = self.memory_gate.judge_write(content, scope, seen=seen, existing=existing)
         self._record([MemoryWritten(accepted=verdict.accepted, rule=verdict.rule)], time.time_ns())
         return verdict
-
-    @staticmethod
-    def _query(content: str) -> str:
-        """What memory is searched for, before something is to be remembered."""
-        return content[:_QUERY]
-
-    def _saving(
-        self, verdict: WriteVerdict, scope: str, existing: list[Any]
-    ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """The function of the backend that writes it, and its arguments."""
-        supersede = getattr(self._memory_backend, "supersede", None)
-        if verdict.repeats is not None and callable(supersede):
-            old = existing[verdict.repeats]
-            return supersede, (old.memory_id, old.namespace, verdict.content)
-        return self._memory_backend.save, (scope, verdict.content)
-
-    def _task(self, task_id: str) -> TaskStateEnvelope:
-        with self._lock:
-            state = self._tasks.get(task_id)
-        store = self._artifact_store
-        if state is None and store is not None:
-            data: Any = None
-            told = ""
-            try:
-                data = fetched(store, _TASK_KEY + task_id)
-            except ArtifactError as error:
-                # Nothing under this name is no failure of the store.
-                told = "" if error.absent else str(error)
-            if told:
-                raise ArtifactError(f"the state of the task cannot be read: {told}")
-            if data is not None:
-                if isinstance(data, str | bytes):
-                    # Such a store keeps text. What is no JSON is told below, without what the error quotes.
-                    with suppress(ValueError, RecursionError):
-                        data = json.loads(data)
-                state = TaskStateEnvelope.from_dict(data, artifact_store=store)
-                with self._lock:
-                    state = self._tasks.setdefault(task_id, state)
-        if state is None:
-            raise TaskIdError("no state of this task is known: it was neither prepared nor registered")
-        # Somebody else's, and perhaps of other conversations: what it leaves open is this one's to say, for itself.
-        state = copy(state)
-        if state._artifact_store is None:  # noqa: SLF001 - the seed's name
-            state._artifact_store = store  # noqa: SLF001
-        state._redactor = state._redactor or self.policy.redact_with  # noqa: SLF001
-        return state
 
     def _record(
         self,
@@ -461,19 +369,10 @@ class ContextProtocol:
         return f"<ContextProtocol: {self.policy.max_context_tokens} tokens>"
 
 
-# Characters of what is to be remembered that memory is searched for.
-_QUERY = 500
-
-
 def _state(given: object) -> TaskStateEnvelope | None:
     if given is not None and not isinstance(given, TaskStateEnvelope):
         raise ConfigTypeError(f"task_state is a TaskStateEnvelope, not {shown(given)}")
     return given
-
-
-def memories(found: object) -> list[Any]:
-    """What a stranger's search gave."""
-    return arguments.several("what the memory backend's search() gives", found, "memories")
 
 
 def _keep(held: dict[str, Any], key: str, value: Any, most: int) -> None:  # noqa: ANN401 - any value

@@ -38,6 +38,20 @@ def test_every_result_keeps_its_budget(text: str, budget: int, strategy: str) ->
 
 @settings(max_examples=40, deadline=None)
 @given(
+    text=st.text(max_size=600),
+    budget=st.integers(40, 120),
+    strategy=st.sampled_from(sorted({*STRATEGIES} - {"field_whitelist"})),
+)
+def test_what_is_trimmed_counts_in_a_message_as_by_itself(text: str, budget: int, strategy: Any) -> None:
+    made = trim(text, budget, strategy=strategy)
+    tokenizer = Tokenizer()
+    message = {"role": "user", "content": made.text}
+    # The one looks up what trimming counted, the other counts.
+    assert tokenizer.count_messages([message]).text == tokenizer.count(made.text) + tokenizer.count("user")
+
+
+@settings(max_examples=40, deadline=None)
+@given(
     text=st.lists(st.sampled_from(["word ", "two words ", "é中", "ERROR: x\n", "\n", "-" * 300]), max_size=400),
     budget=st.integers(30, 200),
     strategy=st.sampled_from([s for s in STRATEGIES if s != "field_whitelist"]),

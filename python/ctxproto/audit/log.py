@@ -6,13 +6,12 @@ import hashlib
 import hmac
 import json
 import os
-import re
 import threading
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ctxproto import arguments
 from ctxproto.errors import ConfigError, ConfigTypeError, StoreError, shown
@@ -20,17 +19,16 @@ from ctxproto.tools.redact import check_key, default_redactor
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
     from ctxproto.audit.records import AuditContext, AuditRecord
 
-__all__ = ["AuditLog", "AuditProblem", "AuditVerdict", "verify_audit_log"]
+__all__ = ["BEGINNING", "AuditLog", "chained"]
 
-_BEGINNING = "0" * 64
-_HASH = re.compile(rb',"hash":"([0-9a-f]{64})"\}\n?\Z')
-
+BEGINNING = "0" * 64
+"""What a chain begins with, in the place of a hash before."""
 
 # What is not ours to choose.
 _IDS = {"conversation_id", "task_id", "tool_call_id"}
@@ -61,8 +59,8 @@ class AuditLog:
     >>> path = Path(tempfile.mkdtemp()) / "audit.jsonl"
     >>> with AuditLog(path, chain=True) as log:
     ...     log.write([MemoryRead(chunks=3, best_score=0.91)], AuditContext("conversation-7"))
-    >>> verify_audit_log(path)
-    AuditVerdict(files=1, records=2, first=0, head='...', chained=True, problems=[])
+    >>> log
+    <AuditLog: 2 lines, chained>
     """
 
     def __init__(
@@ -85,7 +83,7 @@ class AuditLog:
         self._key = None if key is None else check_key("key", key)
         self._lock = threading.Lock()
         self._pid = os.getpid()
-        self._seq, self._hash, self._size = 0, _BEGINNING, 0
+        self._seq, self._hash, self._size = 0, BEGINNING, 0
         self._file: io.FileIO | None = None
         self._guarded(self._open)
 
@@ -163,7 +161,7 @@ class AuditLog:
         seq, last, torn = _last(data)
         if seq and self._chain != bool(last):
             raise ValueError(f"it is {'not ' * self._chain}chained so far: begin a new one, or open it as it is")
-        return seq, last or _BEGINNING, torn
+        return seq, last or BEGINNING, torn
 
     def _begin(self) -> None:
         self._append([{"action": "audit_log_begins", **({"after": self._hash} if self._chain else {})}])
@@ -180,7 +178,7 @@ class AuditLog:
             line = json.dumps({"seq": self._seq, "time": time, **entry}, ensure_ascii=False, separators=(",", ":"))
             data, last = line.encode("utf-8", "surrogatepass"), self._hash
             if self._chain:
-                last = _chained(self._key, last, data[:-1])
+                last = chained(self._key, last, data[:-1])
                 data = data[:-1] + f',"hash":"{last}"}}'.encode()
             self._put(data + b"\n")
             self._seq, self._hash = self._seq + 1, last
@@ -241,130 +239,8 @@ class AuditLog:
         return f"<AuditLog: {self._seq} lines{', chained' if self._chain else ''}>"
 
 
-class AuditProblem(NamedTuple):
-    """What is wrong with a log, and where.
-
-    Args:
-        file: The file's name.
-        line: The line in it, from 1.
-        what: What is wrong.
-    """
-
-    file: str
-    line: int
-    what: str
-
-
-class AuditVerdict(NamedTuple):
-    """What became of a log that was read from its oldest file on.
-
-    Args:
-        files: How many files there are.
-        records: How many lines.
-        first: The number of the first line: above 0 when older files were given up.
-        head: The hash of the last line.
-        chained: Whether lines are chained.
-        problems: What is wrong; empty when nothing is.
-    """
-
-    files: int
-    records: int
-    first: int
-    head: str
-    chained: bool
-    problems: list[AuditProblem]
-
-
-def verify_audit_log(
-    path: str | os.PathLike[str], *, key: str | bytes | None = None, head: str | None = None
-) -> AuditVerdict:
-    """Reads a log with all its files and tells what was changed, removed, added or put elsewhere.
-
-    Args:
-        path: The log's file, as for `AuditLog`.
-        key: The key of its chain; a log without one is wrong then.
-        head: The hash that a line had, `AuditLog.head`: it must be one of the chain.
-
-    Raises:
-        ConfigError: An argument is not as it must be.
-        StoreError: There is no log, or a file cannot be read.
-    """
-    checked = Path(arguments.path("path", path))
-    secret = None if key is None else check_key("key", key)
-    expected = None if head is None else arguments.text("head", head)
-    older = sorted(
-        (int(one.suffix[1:]) for one in checked.parent.glob(f"{_literal(checked.name)}.*") if one.suffix[1:].isdigit()),
-        reverse=True,
-    )
-    files = [checked.with_name(f"{checked.name}.{at}") for at in older] + [checked] * checked.exists()
-    if not files:
-        raise StoreError("the audit log: there is none")
-    state = _Reading(secret)
-    for file in files:
-        for line, data in enumerate(_lines(file), 1):
-            state.take(file.name, line, data)
-    if secret is not None and not state.chained and not state.problems:
-        state.problems.append(AuditProblem(checked.name, 0, "there is a key, and no line has a hash"))
-    if expected is not None and expected not in state.hashes and not state.problems:
-        state.problems.append(AuditProblem(checked.name, 0, "the head is none of its hashes: its end was cut off"))
-    return AuditVerdict(len(files), state.records, state.first, state.last, state.chained, state.problems)
-
-
-class _Reading:
-    """A log as it is read, line by line."""
-
-    def __init__(self, key: bytes | None) -> None:
-        self.key = key
-        self.records, self.first, self.last, self.chained = 0, 0, _BEGINNING, False
-        self.hashes: set[str] = set()
-        self.problems: list[AuditProblem] = []
-        self._next: int | None = None
-        self._torn: tuple[str, int, int] | None = None
-        self._bare: tuple[str, int] | None = None
-
-    def take(self, file: str, line: int, data: bytes) -> None:
-        """Takes the next line."""
-        entry = None
-        with suppress(ValueError, RecursionError):
-            entry = json.loads(data)
-        if not isinstance(entry, dict) or type(seq := entry.get("seq")) is not int or seq < 0:
-            # A crash does that to a last line, and the line after it says so.
-            self._wrong(file, line, "it is no record") if self._torn else None
-            self._torn = (file, line, len(data.rstrip(b"\n")))
-            return
-        if self._torn is not None:
-            if entry.get("action") != "audit_log_mended" or entry.get("torn_bytes") != self._torn[2]:
-                self._wrong(*self._torn[:2], "it is no record")
-            self._torn = None
-        self.records += 1
-        if self._next is None:
-            self.first = seq
-            # What is before the oldest file that is left can only be believed.
-            after = entry.get("after") if seq else None
-            self.last = after if isinstance(after, str) else _BEGINNING
-        elif seq != self._next:
-            self._wrong(file, line, f"it is line {seq} of the log, and {self._next} is missing here")
-        self._next = seq + 1
-        end = _HASH.search(data)
-        if end is None:
-            self._bare = self._bare or (file, line)
-            if self.chained:
-                self._wrong(file, line, "it has no hash")
-            return
-        if self._bare is not None and not self.chained:
-            self._wrong(*self._bare, "it has no hash, and lines after it have")
-        self.chained = True
-        found = end[1].decode()
-        if not hmac.compare_digest(found, _chained(self.key, self.last, data[: end.start()])):
-            self._wrong(file, line, "its hash is not that of it and the line before")
-        self.last = found
-        self.hashes.add(found)
-
-    def _wrong(self, file: str, line: int, what: str) -> None:
-        self.problems.append(AuditProblem(file, line, what))
-
-
-def _chained(key: bytes | None, before: str, line: bytes) -> str:
+def chained(key: bytes | None, before: str, line: bytes) -> str:
+    """The hash of a line of a chain: of it and of the hash before."""
     data = before.encode() + line
     return (hashlib.sha256(data) if key is None else hmac.new(key, data, "sha256")).hexdigest()
 
@@ -378,20 +254,3 @@ def _last(data: bytes) -> tuple[int, str, int]:
             if isinstance(entry, dict) and isinstance(seq := entry.get("seq"), int):
                 return seq + 1, str(entry.get("hash", "")), 0 if line is lines[-1] else len(lines[-1])
     return 0, "", len(lines[-1])
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    reason = ""
-    try:
-        with path.open("rb") as file:
-            yield from file
-    except OSError as error:
-        reason = error.strerror or "it cannot be read"
-    if reason:
-        raise StoreError(f"the audit log: {reason}")
-
-
-def _literal(name: str) -> str:
-    import glob
-
-    return glob.escape(name)

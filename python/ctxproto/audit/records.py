@@ -21,6 +21,7 @@ __all__ = [
     "MessagesChanged",
     "ResultRepeated",
     "ResultTrimmed",
+    "SecretLeft",
     "SecretRedacted",
     "TaskStateInjected",
 ]
@@ -60,6 +61,22 @@ class SecretRedacted(AuditRecord):
     action: ClassVar[str] = "secret_redacted"
     tool_call_id: str | None = None
     place: str | None = None
+    secrets_found: int
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretLeft(AuditRecord):
+    """Values were found in what holds messages together, such as ids of calls. They stay: others would be other calls.
+
+    Args:
+        place: What they are in, as in `SecretRedacted`.
+        secrets_found: How many.
+        labels: The label of each.
+    """
+
+    action: ClassVar[str] = "secret_left"
+    place: str
     secrets_found: int
     labels: tuple[str, ...]
 

@@ -30,7 +30,7 @@ def verify(path: str, head: str | None, as_json: bool) -> int:  # noqa: FBT001
 
     Exits with 0, 1 when something is wrong with the log, 2 on wrong usage, 3 when it cannot be read.
     """
-    from ctxproto.audit.log import verify_audit_log
+    from ctxproto.audit.verify import verify_audit_log
 
     key = os.environ.get(_KEY)
     secret = None if key is None else key.encode("utf-8", "surrogateescape")

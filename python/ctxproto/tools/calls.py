@@ -52,17 +52,11 @@ class ToolCallRequest:
         """
         if isinstance(call, cls):
             return call
-        inner = _first(call, "function", "custom", "functionCall", "function_call")
-        body = call if inner is None else inner
-        name, call_id = _get(body, "name"), _first(call, "call_id", "id") or _get(body, "id")
-        if not isinstance(name, str) or not isinstance(call_id, str | None):
-            raise InputTypeError(
-                f"a tool call has a name and an id, as OpenAI, Anthropic and Gemini give them, not this {_kind(call)}"
-            )
+        body, name, call_id = _head(call)
         given = _first(body, "arguments", "input", "args")
         custom = _get(call, "type") in _CUSTOM and isinstance(given, str)
         arguments, problem = ({"input": given}, None) if custom else _arguments(given)
-        return cls(call_id or "", name, arguments, problem, custom)
+        return cls(call_id, name, arguments, problem, custom)
 
     @classmethod
     def parse_all(cls, message: object) -> list[Self]:
@@ -71,25 +65,49 @@ class ToolCallRequest:
         >>> [call.id for call in ToolCallRequest.parse_all({"role": "assistant", "content": "no calls"})]
         []
         """
-        if isinstance(message, Iterable) and not isinstance(message, str | bytes | Mapping):
-            return [cls.parse(call) for call in message if not _is_other(call)]
-        calls = _first(message, "tool_calls", "parts", "output")
-        if calls is None and isinstance(content := _get(message, "content"), list | tuple):
-            calls = content
-        if calls is None:
-            return [] if _get(message, "role") is not None else [cls.parse(message)]
-        return [cls.parse(call) for call in calls if _is_call(call)]
+        return [cls.parse(call) for call in _calls(message)]
+
+    @classmethod
+    def ids(cls, message: object) -> list[str]:
+        """The ids of the calls that `parse_all` finds, without a look at their arguments."""
+        return [call.id if isinstance(call, cls) else _head(call)[2] for call in _calls(message)]
 
     def to_openai(self) -> dict[str, Any]:
         """The call as OpenAI's chat messages hold it; a call whose arguments had a problem has none."""
         if self.custom:
             return {"id": self.id, "type": "custom", "custom": {"name": self.name, "input": self.arguments["input"]}}
-        arguments = json.dumps(self.arguments, ensure_ascii=False)
+        arguments = _written(self.arguments)
         return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": arguments}}
 
 
+_written = json.JSONEncoder(ensure_ascii=False).encode
+
 _CUSTOM = ("custom", "custom_tool_call")
 _CALLS = (*_CUSTOM, "function", "function_call", "tool_use")
+
+
+def _calls(message: object) -> list[Any]:
+    """The calls among what an answer is made of."""
+    if type(message) is not dict and isinstance(message, Iterable) and not isinstance(message, str | bytes | Mapping):
+        return [call for call in message if not _is_other(call)]
+    calls = _first(message, "tool_calls", "parts", "output")
+    if calls is None and isinstance(content := _get(message, "content"), list | tuple):
+        calls = content
+    if calls is None:
+        return [] if _get(message, "role") is not None else [message]
+    return [call for call in calls if _is_call(call)]
+
+
+def _head(call: object) -> tuple[Any, str, str]:
+    """What holds name and arguments of a call, its name, and its id."""
+    inner = _first(call, "function", "custom", "functionCall", "function_call")
+    body = call if inner is None else inner
+    name, call_id = _get(body, "name"), _first(call, "call_id", "id") or _get(body, "id")
+    if not isinstance(name, str) or not isinstance(call_id, str | None):
+        raise InputTypeError(
+            f"a tool call has a name and an id, as OpenAI, Anthropic and Gemini give them, not this {_kind(call)}"
+        )
+    return body, name, call_id or ""
 
 
 def _is_call(part: object) -> bool:
@@ -126,11 +144,15 @@ def _arguments(value: object) -> tuple[dict[str, Any], str | None]:
 
 
 def _get(value: object, name: str) -> Any:  # noqa: ANN401 - whatever JSON can be
-    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    known = type(value) is dict or isinstance(value, Mapping)
+    return value.get(name) if known else getattr(value, name, None)  # type: ignore[attr-defined]
 
 
 def _first(value: object, *names: str) -> Any:  # noqa: ANN401 - whatever JSON can be
-    return next((found for name in names if (found := _get(value, name)) is not None), None)
+    for name in names:
+        if (found := _get(value, name)) is not None:
+            return found
+    return None
 
 
 def _kind(value: object) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ctxproto.tools import values
+from ctxproto.tools.media import is_media
 
 __all__ = ["Part", "is_error", "parts"]
 
@@ -35,8 +34,6 @@ _ANSWER = frozenset({"content", "structuredContent", "isError", "_meta", "meta"}
 
 # Fields that hold the bytes of media, when it is base64 that they hold; others hold it as a `data:` URL.
 _BYTES = frozenset({"data", "blob", "file_data"})
-_DATA_URL = re.compile(r"data:[\w.+/-]*(?:;[\w.+=-]+)*;base64,")
-_BASE64 = (string.ascii_letters + string.digits + "+/" + string.whitespace).encode()
 
 
 @dataclass(slots=True)
@@ -91,7 +88,7 @@ class Part:
             return value
         if role == "text":
             self.texts.append((path, value))
-        elif not self.is_text and _is_media(value, role):
+        elif not self.is_text and (role == "bytes" or value.startswith("data:")) and is_media(value):
             self.media.append((path, value))
         else:
             return value
@@ -105,16 +102,6 @@ class Part:
             return "bytes"
         # Documents hold a text or blocks of it.
         return "text" if key == "content" else "about"
-
-
-def _is_media(value: str, role: str) -> bool:
-    """Whether a string is base64 where bytes belong, or a URL that holds some."""
-    url = _DATA_URL.match(value)
-    if url is None and role != "bytes":
-        return False
-    data = value[url.end() if url else 0 :].rstrip()
-    other = data.encode("utf-8", "surrogatepass").translate(None, _BASE64)
-    return other in {b"", b"=", b"=="} and data.endswith(other.decode())
 
 
 def kind(value: object) -> str | None:
@@ -145,6 +132,8 @@ def parts(value: object) -> list[Part] | None:
 
     A list is one of parts when it holds media; an MCP server's answer is what it holds.
     """
+    if type(value) is str:
+        return None
     value = _dumped(value)
     if (answer := _answer(value)) is not None:
         items = [_dumped(item) for item in answer["content"]]
@@ -162,6 +151,8 @@ def parts(value: object) -> list[Part] | None:
 
 def is_error(value: object) -> bool:
     """Whether a result says that its tool failed: an exception, or an MCP server's answer with `isError`."""
+    if type(value) is str:
+        return False
     if issubclass(type(value), BaseException):
         return True
     answer = _answer(_dumped(value))

@@ -226,13 +226,13 @@ def trim_read(trimmer: Trimmer, read: Callable[[Callable[[bytes], object]], bool
     return trimmer.trim(b"".join(pieces)) if read(pieces.append) else None
 
 
-def _fed(stream: _core.TrimStream, pieces: Iterator[Any], *, whole: bool) -> tuple[Any, dict[str, Any], list[Any]]:
+def _fed(stream: _core.TrimStream, pieces: Iterator[Any], *, whole: bool) -> tuple[Any, tuple[Any, ...], list[Any]]:
     for piece in pieces:
         if not stream.feed(piece) and not whole:
             return stream.finish(stopped=True)
     return stream.finish()
 
 
-def _trimmed(outcome: tuple[Any, dict[str, Any], list[tuple[str, str, str]]]) -> Trimmed[Any]:
+def _trimmed(outcome: tuple[Any, tuple[Any, ...], list[tuple[str, str, str]]]) -> Trimmed[Any]:
     text, loss, found = outcome
-    return Trimmed(text, Loss(**loss), [Replaced(*one) for one in found])
+    return Trimmed(text, Loss._make(loss), list(map(Replaced._make, found)))

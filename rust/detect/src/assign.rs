@@ -5,6 +5,8 @@
 
 use std::sync::LazyLock;
 
+use std::ops::Range;
+
 use crate::authorization::{TOKEN68, scheme_len};
 use crate::chosen;
 use crate::class::{ALNUM, ALPHA, ByteSet, SPACE};
@@ -569,15 +571,22 @@ pub(crate) fn name_before(window: Window<'_>, at: usize) -> &[u8] {
     &before[before.len() - NAME.run_back(before)..]
 }
 
-/// Whether the bytes under a key of this name, in a parsed document, are a secret; and of which kind.
-pub(crate) fn judge(name: &[u8], value: &[u8]) -> Option<(Kind, usize)> {
+/// Whether the bytes under a key of this name, in a parsed document, are a secret: of which kind, behind how much of a
+/// scheme, and where.
+pub(crate) fn judge(name: &[u8], value: &[u8]) -> Option<(Kind, usize, Range<usize>)> {
     let kind = keys::classify(name)?;
+    // Quotes inside quotes are none of it, as in text.
+    let quote = |at: Option<&u8>| at.is_some_and(|b| QUOTES.has(*b));
+    let start = usize::from(quote(value.first()));
+    let end = value.len();
+    let end = end - usize::from(end > start + 1 && quote(value.last()) && value[end - 2] != b'\\');
+    let value = &value[start..end];
     let skip = scheme_len(value).unwrap_or(0);
     let kind = match kind {
         Kind::Authorization | Kind::Cookie if skip == 0 && kind == Kind::Authorization => Kind::Token,
         other => other,
     };
-    worth(kind, &value[skip..], true).then_some((kind, skip))
+    worth(kind, &value[skip..], true).then_some((kind, skip, start + skip..end))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A compiled policy: what callers hold.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use regex::bytes::Regex;
 
@@ -299,16 +300,16 @@ impl Detector {
         true
     }
 
-    /// The rule for the value under `key` in a parsed document, and how many of its first bytes stay (`Bearer `).
-    pub fn judge_value(&self, key: &str, value: &[u8]) -> Option<(u16, usize)> {
+    /// The rule for the value under `key` in a parsed document, and which of its bytes must go: `Bearer ` and quotes stay.
+    pub fn judge_value(&self, key: &str, value: &[u8]) -> Option<(u16, Range<usize>)> {
         if self.allow.keys.contains(&key.to_ascii_lowercase().into_bytes()) {
             return None;
         }
-        let (kind, skip) = crate::assign::judge(key.as_bytes(), value)?;
+        let (kind, skip, place) = crate::assign::judge(key.as_bytes(), value)?;
         let parsers = &self.engine.parsers;
         let rule = if skip > 0 { parsers.authorization } else { parsers.of(kind) }?;
-        let c = Candidate { start: skip, end: value.len(), rule, rank: 0, public: 0 };
-        self.keep(Window::whole(value), &c).then_some((rule, skip))
+        let c = Candidate { start: place.start, end: place.end, rule, rank: 0, public: 0 };
+        self.keep(Window::whole(value), &c).then_some((rule, place))
     }
 }
 

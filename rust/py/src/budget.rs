@@ -88,8 +88,11 @@ impl Flusher {
             .zip(&facts)
             .map(|(parts, facts)| self.message(parts, facts, &texts, &tokens, &priorities))
             .collect();
+        // Only what is shortened takes time.
+        let fits = views.iter().map(|message| message.tokens).sum::<usize>() <= limits.most;
+        let work = || ctxproto_budget::flush(&views, limits);
         let outcome = function::settled(|| {
-            enter::detached(py, || ctxproto_budget::flush(&views, limits))?
+            (if fits { enter::attached(work) } else { enter::detached(py, work) })?
                 .map_err(|short| told(&short, &facts, &self.plans, most, fixed))
         })?;
         let kept = PyList::empty(py);

@@ -1,5 +1,6 @@
 //! Redaction of a parsed JSON value.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ pub(crate) fn redact<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Vec<Finding>)> {
     let py = value.py();
     // First what is new is looked at, all of it at once and without the interpreter, then written if there is need to.
-    let mut look = Look { clean, new: vec![], strange: false };
+    let mut look = Look { clean, new: vec![], keys: vec![], strange: false };
     enter::attached(|| walk::walk(value, &mut look))??;
     let new: Vec<New<'_>> = look
         .new
@@ -29,29 +30,30 @@ pub(crate) fn redact<'py>(
         .map(|(key, text, name)| (key.as_ref().map(Text::bytes), text.bytes(), *name))
         .collect();
     let size: usize = new.iter().map(|(_, text, _)| text.len()).sum();
-    let all_clean = || {
-        let found = |&(key, text, name): &New<'_>| {
-            let found =
+    let judge = || {
+        let one = |&(key, text, name): &New<'_>| {
+            let Ok(found) =
                 judged(engine, key, text, &mut |t, format| Ok::<_, Infallible>(engine.redact(t, format)));
-            let found = matches!(found, Ok(Some(_)));
-            if !found {
+            if found.is_none() {
                 clean.remember(name);
             }
             found
         };
         // All of it, however early something is found: the rest is clean the next time.
-        new.iter().filter(|one| found(one)).count() == 0
+        new.iter().map(one).collect::<Vec<_>>()
     };
-    let all_clean = match size {
-        ..redactor::ATTACHED_MAX => enter::attached(all_clean)?,
-        redactor::ATTACHED_MAX..redactor::SLICE => enter::detached(py, all_clean)?,
+    let judged = match size {
+        ..redactor::ATTACHED_MAX => Some(enter::attached(judge)?),
+        redactor::ATTACHED_MAX..redactor::SLICE => Some(enter::detached(py, judge)?),
         // So much is looked at piece by piece, and once.
-        _ => false,
+        _ => None,
     };
-    if all_clean && !look.strange {
+    if judged.as_ref().is_some_and(|judged| judged.iter().all(Option::is_none)) && !look.strange {
         return Ok((value.clone(), vec![]));
     }
-    let mut redact = Redact { engine, clean, found: vec![] };
+    let judged = look.new.into_iter().zip(judged.unwrap_or_default());
+    let judged = judged.filter_map(|((key, text, _), found)| Some((key, text, found?))).collect();
+    let mut redact = Redact { engine, clean, judged, found: vec![] };
     let new = enter::attached(|| walk::walk(value, &mut redact))??;
     Ok((new.unwrap_or_else(|| value.clone()), redact.found))
 }
@@ -59,10 +61,15 @@ pub(crate) fn redact<'py>(
 /// A key that stands over a text, the text, and its name.
 type New<'a> = (Option<&'a [u8]>, &'a [u8], Name);
 
+/// How many keys are remembered.
+const KEYS: usize = 16;
+
 /// Collects the texts that are not known to be clean.
 struct Look<'a, 'py> {
     clean: &'a Clean,
     new: Vec<(Option<Text<'py>>, Text<'py>, Name)>,
+    /// Keys that are done: in a list of messages they are the same few objects.
+    keys: Vec<Bound<'py, PyAny>>,
     /// Whether something is there that cannot be looked into: the walk that writes says where, by redacted keys.
     strange: bool,
 }
@@ -76,6 +83,16 @@ impl<'py> Visit<'py> for Look<'_, 'py> {
             self.new.push((key, text, name));
         }
         Ok(None)
+    }
+
+    fn key(&mut self, key: &Bound<'py, PyAny>, place: &Place<'_, 'py>) -> Replacement<'py> {
+        if self.keys.iter().any(|done| done.is(key)) {
+            return Ok(None);
+        }
+        if self.keys.len() < KEYS {
+            self.keys.push(key.clone());
+        }
+        self.text(key, place)
     }
 
     fn speaks_for(
@@ -99,13 +116,24 @@ impl<'py> Visit<'py> for Look<'_, 'py> {
     }
 }
 
-struct Redact<'a> {
+struct Redact<'a, 'py> {
     engine: &'a Arc<Redactor>,
     clean: &'a Clean,
+    /// Keys and texts that something was found in, and what, in the order they are walked through.
+    judged: VecDeque<(Option<Text<'py>>, Text<'py>, Redaction)>,
     found: Vec<Finding>,
 }
 
-impl<'py> Visit<'py> for Redact<'_> {
+impl Redact<'_, '_> {
+    /// What was found in a text under a key when it was looked at, if it is the next one of those.
+    fn known(&mut self, key: Option<&[u8]>, text: &[u8]) -> Option<Redaction> {
+        let (of, same, _) = self.judged.front()?;
+        let is = of.as_ref().map(Text::bytes) == key && same.bytes() == text;
+        if is { self.judged.pop_front().map(|(.., found)| found) } else { None }
+    }
+}
+
+impl<'py> Visit<'py> for Redact<'_, 'py> {
     fn text(&mut self, text: &Bound<'py, PyAny>, place: &Place<'_, 'py>) -> Replacement<'py> {
         let py = text.py();
         let text = Text::of(text, "redact_json()")?;
@@ -114,10 +142,12 @@ impl<'py> Visit<'py> for Redact<'_> {
         if self.clean.knows(self.clean.name(key, text.bytes())) {
             return Ok(None);
         }
-        let mut by_engine = |text: &[u8], format| redactor::redact(py, self.engine, text, format);
-        let Some(mut redacted) = judged(self.engine, key, text.bytes(), &mut by_engine)? else {
-            return Ok(None);
-        };
+        let mut redacted = self.known(key, text.bytes());
+        if redacted.is_none() {
+            let mut by_engine = |text: &[u8], format| redactor::redact(py, self.engine, text, format);
+            redacted = judged(self.engine, key, text.bytes(), &mut by_engine)?;
+        }
+        let Some(mut redacted) = redacted else { return Ok(None) };
         text.place(&mut redacted.findings)?;
         // Positions count in the text at hand, so the path leads there, not on into JSON that it may contain.
         let path = place.path();
@@ -197,22 +227,22 @@ fn judged<E>(
     {
         return Ok(redacted);
     }
-    let Some((rule, start)) = engine.judge_value(&String::from_utf8_lossy(key), text) else {
+    let Some((rule, place)) = engine.judge_value(&String::from_utf8_lossy(key), text) else {
         return Ok(redacted);
     };
-    let (public, secret) = text.split_at(start);
+    let secret = &text[place.clone()];
     let placeholder = engine.placeholder(rule, secret);
     let finding = Finding {
         rule,
-        start,
-        end: text.len(),
+        start: place.start,
+        end: place.end,
         line: 1,
-        column: 1 + start,
+        column: 1 + place.start,
         key_path: None,
         fingerprint: engine.fingerprint(secret),
         placed: placeholder.len(),
     };
-    let text = [public, &placeholder].concat();
+    let text = [&text[..place.start], &placeholder, &text[place.end..]].concat();
     Ok(Some(Redaction { text, findings: vec![finding] }))
 }
 

@@ -14,6 +14,9 @@ use crate::redactor::{ATTACHED_MAX, SLICE};
 use crate::text::Text;
 use crate::tokens::{self, Encoding};
 
+/// Of less than this the pool makes no difference that anybody would notice, but takes the other threads' time.
+const POOL_MIN: usize = 128 << 10;
+
 /// Deeper than any message.
 const DEPTH: usize = 50;
 
@@ -389,7 +392,7 @@ fn counts(py: Python<'_>, estimate: Estimate, texts: &[Text<'_>]) -> PyResult<Ve
     };
     let counted: Vec<usize> = if bytes < ATTACHED_MAX {
         enter::attached(|| new.iter().map(count).collect())?
-    } else if new.len() < 2 && bytes < SLICE {
+    } else if bytes < POOL_MIN {
         enter::detached(py, || new.iter().map(count).collect())?
     } else {
         let work = |&n: &usize, stop: &enter::Stop| {

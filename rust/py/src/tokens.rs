@@ -185,6 +185,12 @@ pub(crate) fn counter(given: &Bound<'_, PyAny>) -> Arc<dyn Count> {
     }
 }
 
+/// The encoding that counts exactly; none for an estimate and for a function.
+pub(crate) fn exact(given: &Bound<'_, PyAny>) -> Option<Engine> {
+    let estimate = given.cast::<Encoding>().ok()?.get().0;
+    estimate.is_exact().then_some(estimate.encoding)
+}
+
 /// `Encoding.limit` for a function that counts.
 #[pyfunction]
 #[pyo3(signature = (function, text, most, *, tail=false))]
@@ -228,6 +234,9 @@ fn in_slices(estimate: Estimate, text: &str, stop: &Stop) -> Result<usize, Stopp
 
 /// The text as `tiktoken` reads it: what is no character counts as U+FFFD, halves of one in a row as that one.
 pub(crate) fn decoded<'t>(text: &'t Text<'_>) -> PyResult<Cow<'t, str>> {
+    if let Text::Str(object) = text {
+        return object.to_str().map(Cow::Borrowed);
+    }
     // First, as it is several times faster than what follows.
     if let Ok(valid) = std::str::from_utf8(text.bytes()) {
         return Ok(Cow::Borrowed(valid));

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use ctxproto_tokens::Encoding;
 use ctxproto_trim::{Fields, Loss, Need, Patterns, Plan, Strategy, TrimError, Trimmed, Trimmer as Engine};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::PyTuple;
 
 use crate::redaction::Names;
 use crate::redactor::Redactor;
@@ -16,6 +18,8 @@ use crate::{enter, errors, function, tokens};
 pub(crate) struct Trimming {
     plan: Plan,
     names: Option<Arc<Names>>,
+    /// What counts, where its counts are kept.
+    encoding: Option<Encoding>,
 }
 
 #[pymethods]
@@ -42,7 +46,8 @@ impl Trimming {
         plan.patterns = patterns;
         plan.hint = hint;
         plan.redactor = redactor.map(|r| Arc::clone(&r.get().engine));
-        Ok(Self { plan, names: redactor.map(|r| Arc::clone(&r.get().names)) })
+        let encoding = tokens::exact(counter);
+        Ok(Self { plan, names: redactor.map(|r| Arc::clone(&r.get().names)), encoding })
     }
 
     /// Redacts `text` (str or bytes) and makes it fit: (text, loss, findings).
@@ -50,8 +55,18 @@ impl Trimming {
         let py = text.py();
         let text = Text::of(text, "trim()")?;
         let bytes = text.bytes();
-        let trimmed =
-            function::settled(|| enter::detached(py, || self.plan.trim(bytes))?.map_err(|e| told(&e)))?;
+        let work = || {
+            let trimmed = self.plan.trim(bytes)?;
+            // It is counted again as soon as it stands in a message.
+            if let (Some(encoding), Ok(text)) = (self.encoding, std::str::from_utf8(&trimmed.text)) {
+                encoding.remember(text, trimmed.loss.tokens);
+            }
+            Ok(trimmed)
+        };
+        let trimmed = function::settled(|| {
+            let short = bytes.len() < ATTACHED_MAX;
+            (if short { enter::attached(work) } else { enter::detached(py, work) })?.map_err(|e| told(&e))
+        })?;
         let same = trimmed.text == bytes;
         let out = if same { text.unchanged(py) } else { text.rewritten(py, &trimmed.text)? };
         self.outcome(py, out, &trimmed)
@@ -64,7 +79,10 @@ impl Trimming {
     }
 }
 
-type Outcome<'py> = (Bound<'py, PyAny>, Bound<'py, PyDict>, Vec<(String, String, String)>);
+/// Up to here a trim takes less than giving up the interpreter may cost (see [`enter`]).
+const ATTACHED_MAX: usize = 4 << 10;
+
+type Outcome<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>, Vec<(String, String, String)>);
 
 impl Trimming {
     fn outcome<'py>(
@@ -176,21 +194,25 @@ fn told(error: &TrimError) -> PyErr {
     }
 }
 
-/// The loss report as a dict.
-fn account<'py>(py: Python<'py>, loss: &Loss) -> PyResult<Bound<'py, PyDict>> {
-    let all = PyDict::new(py);
-    all.set_item("strategy", loss.strategy)?;
-    all.set_item("instead", loss.instead.filter(|why| !why.is_empty()))?;
-    all.set_item("tokens", loss.tokens)?;
-    all.set_item("source_tokens", loss.source_tokens.count)?;
-    all.set_item("source_tokens_exact", loss.source_tokens.exact)?;
-    for (name, size) in [("source", loss.source), ("kept", loss.kept), ("dropped", loss.dropped)] {
-        all.set_item(format!("{name}_bytes"), size.bytes)?;
-        all.set_item(format!("{name}_lines"), size.lines)?;
-    }
+/// The loss report, in the order of `ctxproto.tools.trim.Loss`.
+fn account<'py>(py: Python<'py>, loss: &Loss) -> PyResult<Bound<'py, PyTuple>> {
+    let size = |n: usize| n.into_bound_py_any(py);
     let ranges: Vec<(usize, usize)> = loss.ranges.iter().map(|r| (r.start, r.end)).collect();
-    all.set_item("ranges", ranges)?;
-    all.set_item("units", loss.units.map(|u| (u.name, u.kept, u.total)))?;
-    all.set_item("complete", loss.complete)?;
-    Ok(all)
+    let all = [
+        loss.strategy.into_bound_py_any(py)?,
+        loss.instead.filter(|why| !why.is_empty()).into_bound_py_any(py)?,
+        size(loss.tokens)?,
+        size(loss.source_tokens.count)?,
+        loss.source_tokens.exact.into_bound_py_any(py)?,
+        size(loss.source.bytes)?,
+        size(loss.source.lines)?,
+        size(loss.kept.bytes)?,
+        size(loss.kept.lines)?,
+        size(loss.dropped.bytes)?,
+        size(loss.dropped.lines)?,
+        ranges.into_bound_py_any(py)?,
+        loss.units.map(|u| (u.name, u.kept, u.total)).into_bound_py_any(py)?,
+        loss.complete.into_bound_py_any(py)?,
+    ];
+    PyTuple::new(py, all)
 }

@@ -18,8 +18,13 @@ pub(crate) type Replacement<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
 /// What is done to the leaves.
 pub(crate) trait Visit<'py> {
-    /// A str or bytes that is a value (`place.key` is the key that speaks for it, through lists) or itself a key.
+    /// A str or bytes that is a value; `place.key` is the key that speaks for it, through lists.
     fn text(&mut self, text: &Bound<'py, PyAny>, place: &Place<'_, 'py>) -> Replacement<'py>;
+
+    /// A str that is itself a key.
+    fn key(&mut self, key: &Bound<'py, PyAny>, place: &Place<'_, 'py>) -> Replacement<'py> {
+        self.text(key, place)
+    }
 
     /// The key that says what stands in `dict` under `key`, when it is another one: a name beside it, or the `outer` key.
     fn speaks_for(
@@ -76,7 +81,7 @@ impl Place<'_, '_> {
 ///
 /// None when nothing changes; otherwise what changes is new, as plain dict, list and tuple, and the rest is shared.
 pub(crate) fn walk<'py>(value: &Bound<'py, PyAny>, visit: &mut impl Visit<'py>) -> Replacement<'py> {
-    Walk { py: value.py(), visit, steps: vec![], containers: vec![], polled: Instant::now() }
+    Walk { py: value.py(), visit, steps: vec![], containers: vec![], polled: Instant::now(), entered: 0 }
         .value(value, None)
 }
 
@@ -87,6 +92,8 @@ struct Walk<'a, 'py, V> {
     /// The containers on the way here, to tell a cycle from mere depth.
     containers: Vec<Bound<'py, PyAny>>,
     polled: Instant,
+    /// Containers since then: to ask for the time takes as long as to enter one.
+    entered: usize,
 }
 
 impl<'py, V: Visit<'py>> Walk<'_, 'py, V> {
@@ -115,7 +122,8 @@ impl<'py, V: Visit<'py>> Walk<'_, 'py, V> {
         container: &Bound<'py, PyAny>,
         work: impl FnOnce(&mut Self) -> Replacement<'py>,
     ) -> Replacement<'py> {
-        if self.polled.elapsed() > POLL {
+        self.entered += 1;
+        if self.entered.is_multiple_of(8) && self.polled.elapsed() > POLL {
             self.py.check_signals()?;
             self.polled = Instant::now();
         }
@@ -152,13 +160,12 @@ impl<'py, V: Visit<'py>> Walk<'_, 'py, V> {
 
     fn dict(&mut self, dict: &Bound<'py, PyDict>, outer: Option<&Bound<'py, PyString>>) -> Replacement<'py> {
         let mut changed = false;
-        // A list of the items, because signal handlers and other threads may change the dict meanwhile.
-        let items = dict.items();
+        // All items at once, because signal handlers and other threads may change the dict meanwhile.
+        let items: Vec<_> = dict.iter().collect();
         let mut all = Vec::with_capacity(items.len());
-        for item in items.iter() {
-            let (key, value) = item.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?;
+        for (key, value) in items {
             let new_key = match key.cast::<PyString>() {
-                Ok(_) => self.visit.text(&key, &Place { steps: &self.steps, key: None })?,
+                Ok(_) => self.visit.key(&key, &Place { steps: &self.steps, key: None })?,
                 Err(_) => None,
             };
             let renamed = new_key.is_some();

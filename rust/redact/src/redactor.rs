@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ctxproto_detect::{Detector, Match, Part, settle};
@@ -217,9 +218,9 @@ impl Redactor {
         }
     }
 
-    /// Whether the value that stands under `key` in a parsed document must go: by which rule, and how many of its
-    /// first bytes stay (`Bearer `). `None` when the key's name says nothing about `value`.
-    pub fn judge_value(&self, key: &str, value: &[u8]) -> Option<(u16, usize)> {
+    /// Whether the value that stands under `key` in a parsed document must go: by which rule, and which of its bytes
+    /// (`Bearer ` and quotes stay). `None` when the key's name says nothing about `value`.
+    pub fn judge_value(&self, key: &str, value: &[u8]) -> Option<(u16, Range<usize>)> {
         self.detector.judge_value(key, value)
     }
 

@@ -15,6 +15,11 @@ pub trait Count: Send + Sync {
 
     /// Where the longest suffix of at most `most` tokens begins. Reads no more of the text than that takes.
     fn limit_back(&self, text: &[u8], most: usize) -> usize;
+
+    /// Whether the text has more than `most` tokens.
+    fn exceeds(&self, text: &[u8], most: usize) -> bool {
+        self.limit(text, most) < text.len()
+    }
 }
 
 /// Exact counts. Bytes that are no UTF-8 count as U+FFFD, as text of that kind is decoded.
@@ -53,6 +58,26 @@ impl Count for Encoding {
         };
         start + at
     }
+
+    fn exceeds(&self, text: &[u8], most: usize) -> bool {
+        has_more_words(text, most) || Count::limit(self, text, most) < text.len()
+    }
+}
+
+/// Whether there are more words than `most`, as far as a blank and a letter of ASCII tell. A token is begun with each: the
+/// blank goes with the word, in all encodings.
+fn has_more_words(text: &[u8], most: usize) -> bool {
+    const SOME: usize = 4096;
+    let mut words = 0;
+    for start in (0..text.len()).step_by(SOME) {
+        let chunk = &text[start..text.len().min(start + SOME + 1)];
+        let begins = |(before, at): (&u8, &u8)| u32::from(*before == b' ' && at.is_ascii_alphabetic());
+        words += chunk.iter().zip(&chunk[1..]).map(begins).sum::<u32>() as usize;
+        if words > most {
+            return true;
+        }
+    }
+    false
 }
 
 /// The counts of the encoding, weighed.
@@ -70,6 +95,10 @@ impl Count for Estimate {
     fn limit_back(&self, text: &[u8], most: usize) -> usize {
         let start = |tokens| Count::limit_back(&self.encoding, text, tokens);
         start(self.within(most, |tokens| told(self.encoding, &text[start(tokens)..], text, tokens)))
+    }
+
+    fn exceeds(&self, text: &[u8], most: usize) -> bool {
+        if self.is_exact() { self.encoding.exceeds(text, most) } else { self.limit(text, most) < text.len() }
     }
 }
 
@@ -103,6 +132,17 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn exceeds_what_it_counts(parts in proptest::collection::vec("[ab]{1,3}| {1,3}|[.,'1é\n\r\t]|<\\|endoftext\\|>", 0..60), most in 0usize..30, name in 0usize..7) {
+            let encoding = Encoding::ALL[name];
+            let text = parts.concat();
+            let text = text.as_bytes();
+            prop_assert_eq!(Count::exceeds(&encoding, text, most), Count::limit(&encoding, text, most) < text.len());
+            if has_more_words(text, most) {
+                prop_assert!(Count::count(&encoding, text) > most);
+            }
+        }
+
         #[test]
         fn limits_hold_for_any_bytes(text in proptest::collection::vec(prop_oneof![any::<u8>(), 32u8..127], 0..200), most in 0usize..30) {
             let encoding: &dyn Count = &Encoding::O200kBase;

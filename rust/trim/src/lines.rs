@@ -1,6 +1,6 @@
 //! Lines: those that matter stay, in their order, with marks where others were.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use regex::bytes::RegexSet;
@@ -11,7 +11,7 @@ use crate::error::TrimError;
 use crate::fit::Draft;
 use crate::loss::mark;
 use crate::piece::Piece;
-use crate::sieve::{Line, Sieve, Sorted};
+use crate::sieve::{Kinds, Line, Sieve, Sorted};
 use crate::signs::{self, Tier};
 
 /// What a caller wants kept: regular expressions, each tried on every line.
@@ -96,17 +96,20 @@ type Shown = Option<Cut>;
 /// What lines take, each counted once however many drafts are made.
 struct Costs<'c> {
     counter: &'c dyn Count,
-    /// By the row of a line: its tokens as a whole.
-    whole: HashMap<usize, usize>,
+    /// By the rank of a line: its tokens as a whole, where they were counted.
+    whole: Vec<Option<usize>>,
 }
 
 impl Costs<'_> {
     /// The tokens of a line as a whole; `None` if they are more than `room`, which a look at its beginning tells.
-    fn whole(&mut self, line: &Line<'_>, room: usize) -> Option<usize> {
+    fn whole(&mut self, rank: usize, line: &Line<'_>, room: usize) -> Option<usize> {
         if line.tail.is_some() {
             return None;
         }
-        if let Some(&tokens) = self.whole.get(&line.row) {
+        if self.whole.len() <= rank {
+            self.whole.resize(rank + 1, None);
+        }
+        if let Some(tokens) = self.whole[rank] {
             return Some(tokens).filter(|&tokens| tokens <= room);
         }
         let text = &line.head.text;
@@ -115,13 +118,13 @@ impl Costs<'_> {
             return None;
         }
         let tokens = self.counter.count(text);
-        self.whole.insert(line.row, tokens);
+        self.whole[rank] = Some(tokens);
         Some(tokens).filter(|&tokens| tokens <= room)
     }
 
     /// Where a line is cut to take at most `room` tokens, and what it then takes.
-    fn shorten(&mut self, line: &Line<'_>, room: usize) -> (Shown, usize) {
-        if let Some(tokens) = self.whole(line, room) {
+    fn shorten(&mut self, rank: usize, line: &Line<'_>, room: usize) -> (Shown, usize) {
+        if let Some(tokens) = self.whole(rank, line, room) {
             return (None, tokens);
         }
         let head = &line.head;
@@ -160,24 +163,24 @@ pub(crate) fn drafts<'s>(
 ) -> impl FnMut(usize) -> Draft + 's {
     let gap = counter.count((style.mark)(rows).as_bytes());
     let alike = counter.count(b" [+1000 alike]");
-    let mut costs = Costs { counter, whole: HashMap::new() };
+    let mut costs = Costs { counter, whole: vec![] };
     move |room| {
         let mut left = room.saturating_sub(gap);
         let mut chosen: BTreeMap<usize, (&Line<'_>, Shown)> = BTreeMap::new();
-        // Where lines that are in end, so that the one after them needs no mark.
-        let mut ends: HashSet<usize> = HashSet::new();
         // The tier that is full, and how many of its lines did not fit.
         let mut full: Option<(Tier, usize)> = None;
-        for (tier, line) in sorted.ranked() {
+        for (rank, (tier, line)) in sorted.ranked().enumerate() {
             // Nothing that matters less gets in.
             if full.is_some_and(|(full, passed)| full != tier || passed == PASSED) {
                 break;
             }
             // A long line leaves room for others, and is whole unless it is very long.
             let share = (room / 8).max(LINE).min(room / rows.clamp(1, 3));
-            let (shown, tokens) = costs.shorten(line, share);
+            let (shown, tokens) = costs.shorten(rank, line, share);
             let folds = style.fold && sorted.kinds.get(&line.kind).is_some_and(|&n| n > 1);
-            let beside = usize::from(ends.contains(&line.row))
+            // A line that is in and ends where this one begins, and one that begins where it ends.
+            let before = chosen.range(..line.row).next_back().map(|(&row, (line, _))| row + line.lines);
+            let beside = usize::from(before == Some(line.row))
                 + usize::from(chosen.contains_key(&(line.row + line.lines)));
             let marks = if folds { alike } else { 0 } + if beside == 0 { gap } else { 0 };
             let cost = tokens.saturating_add(marks);
@@ -189,7 +192,6 @@ pub(crate) fn drafts<'s>(
             if beside == 2 {
                 left += gap;
             }
-            ends.insert(line.row + line.lines);
             chosen.insert(line.row, (line, shown));
         }
         write(sorted, &chosen, rows, style)
@@ -202,7 +204,7 @@ fn write(
     rows: usize,
     style: &Style,
 ) -> Draft {
-    let mut alike: HashMap<u64, usize> = HashMap::new();
+    let mut alike = Kinds::default();
     if style.fold {
         for (line, _) in chosen.values() {
             let all = || sorted.kinds.get(&line.kind).copied().unwrap_or(0);

@@ -118,7 +118,7 @@ impl Plan {
 
     /// Whether all of a text fits; what it counts if it does.
     pub(crate) fn fits(&self, text: &[u8]) -> Option<usize> {
-        let near = text.len() <= self.first_look() || self.counter.limit(text, self.budget) == text.len();
+        let near = text.len() <= self.first_look() || !self.counter.exceeds(text, self.budget);
         near.then(|| self.counter.count(text)).filter(|&tokens| tokens <= self.budget)
     }
 

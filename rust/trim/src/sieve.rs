@@ -38,7 +38,7 @@ const INDENTED: usize = 40;
 const FINAL: usize = 3;
 /// So many kinds of lines that differ in one word are shown as kinds of their own.
 const FAMILY: u8 = 3;
-/// As many kinds as a text of some tens of kilobytes has: room for them from the start.
+/// As many kinds as a text of some tens of kilobytes has: room for them from the start, and for some words of each.
 const FEW: usize = 448;
 /// How many kinds of lines are told apart.
 const KINDS: usize = 1 << 16;
@@ -84,16 +84,19 @@ pub(crate) struct Sieve<'t> {
     /// For how many more lines a line that mattered gives context, and for how many indented ones.
     around: usize,
     indented: usize,
-    kinds: HashMap<u64, usize, BuildHasherDefault<Same>>,
+    kinds: Kinds,
     /// The kinds of lines that were asked for.
     asked: HashSet<u64, BuildHasherDefault<Same>>,
     /// How many kinds of lines that matter there were, by what they are without one of their words.
     families: HashMap<u64, u8, BuildHasherDefault<Same>>,
 }
 
+/// How many lines of each kind there were.
+pub(crate) type Kinds = HashMap<u64, usize, BuildHasherDefault<Same>>;
+
 /// The key is a hash already.
-#[derive(Default)]
-struct Same(u64);
+#[derive(Debug, Default)]
+pub(crate) struct Same(u64);
 
 impl Hasher for Same {
     fn finish(&self) -> u64 {
@@ -118,7 +121,7 @@ impl<'t> Sieve<'t> {
             indented: 0,
             kinds: HashMap::with_capacity_and_hasher(FEW, BuildHasherDefault::default()),
             asked: HashSet::default(),
-            families: HashMap::with_capacity_and_hasher(FEW, BuildHasherDefault::default()),
+            families: HashMap::with_capacity_and_hasher(4 * FEW, BuildHasherDefault::default()),
         }
     }
 
@@ -203,7 +206,7 @@ impl<'t> Sieve<'t> {
         for (tier, line) in std::mem::take(&mut self.waiting) {
             self.settle(tier.min(Tier::Last), line);
         }
-        Sorted { tiers: self.shelves.map(Shelf::into_lines), kinds: self.kinds.into_iter().collect() }
+        Sorted { tiers: self.shelves.map(Shelf::into_lines), kinds: self.kinds }
     }
 }
 
@@ -213,7 +216,7 @@ pub(crate) struct Sorted<'t> {
     /// By [`Tier`], each in the order of the text.
     pub(crate) tiers: [Vec<Line<'t>>; Tier::COUNT],
     /// How many lines of each kind went by.
-    pub(crate) kinds: HashMap<u64, usize>,
+    pub(crate) kinds: Kinds,
 }
 
 impl<'t> Sorted<'t> {
