@@ -40,7 +40,7 @@ def features(text: str) -> list[int]:
     """Tokens of the encoding, digits, signs (of a row of the same the first), and characters from U+3000 on."""
     signs = sum(c in string.punctuation and c != before for before, c in zip(" " + text, text, strict=False))
     digits = sum(c.isascii() and c.isdigit() for c in text)
-    return [Tokenizer().count(text), digits, signs, sum(c >= "\u3000" for c in text)]
+    return [Tokenizer().count(text), digits, signs, sum(c >= "\u3000" and c != "\ufffd" for c in text)]
 
 
 def fit(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -243,6 +243,19 @@ def test_an_estimate_is_the_same_for_all_who_ask(text: str, model: str, most: in
 
 
 @given(
+    text=st.lists(st.sampled_from(["word ", "\ud83d", "\ude00", "漢", "퟿", "a", " "]), max_size=20).map("".join),
+    model=st.sampled_from(["gpt-4o", "gemini-2.5-pro", "claude-opus-4-7"]),
+    most=st.integers(0, 30),
+)
+def test_limits_of_halves_of_characters_are_those_of_counts(text: str, model: str, most: int) -> None:
+    tokenizer = Tokenizer.for_model(model)
+    count = tokenizer.count(text)
+    start, end = tokenizer.limit(text, most, tail=True), tokenizer.limit(text, most)
+    assert (end == len(text)) == (start == 0) == (count <= most)
+    assert tokenizer.count(text[:end]) <= most >= tokenizer.count(text[start:])
+
+
+@given(
     data=st.lists(
         st.sampled_from([b"word ", b"1", b"\x80", b"\xff", b"\xe3\x81", b"\xe3\x81\x82", b"\xf0\x9f\x98", b"==", b"="])
     ).map(b"".join),

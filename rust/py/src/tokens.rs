@@ -206,7 +206,12 @@ pub(crate) fn limit_by(
 fn limit_of(counter: &dyn Count, text: &Bound<'_, PyAny>, most: usize, tail: bool) -> PyResult<usize> {
     let py = text.py();
     let text = Text::of(text, "limit()")?;
-    let bytes = text.bytes();
+    // What cannot be lent may have lone surrogates: they count as `count` has it.
+    let told = match &text {
+        Text::Encoded(..) => Some(decoded(&text)?),
+        _ => None,
+    };
+    let bytes = told.as_ref().map_or_else(|| text.bytes(), |told| told.as_bytes());
     let at =
         function::settled(|| {
             enter::detached(py, || {
@@ -221,11 +226,30 @@ fn limit_of(counter: &dyn Count, text: &Bound<'_, PyAny>, most: usize, tail: boo
     let all = text.characters()?;
     Ok(if all == bytes.len() {
         at
+    } else if matches!(told, Some(Cow::Owned(_))) {
+        in_halves(text.bytes(), characters(&bytes[..at]))
     } else if tail {
         all - characters(&bytes[at..])
     } else {
         characters(&bytes[..at])
     })
+}
+
+/// How many characters of a str come to so many decoded ones: two halves of one in a row are decoded as that one.
+fn in_halves(source: &[u8], decoded: usize) -> usize {
+    let (mut characters, mut left, mut begun) = (0, decoded, false);
+    for (at, first) in source.iter().enumerate().filter(|(_, b)| !is_continuation(**b)) {
+        // A half has three bytes: 0xED, and from 0xA0, or from 0xB0 for the second half.
+        let second = if *first == 0xED { source[at + 1] } else { 0 };
+        let ends = begun && second >= 0xB0;
+        if !ends && left == 0 {
+            break;
+        }
+        left -= usize::from(!ends);
+        begun = !ends && (0xA0..0xB0).contains(&second);
+        characters += 1;
+    }
+    characters
 }
 
 fn in_slices(estimate: Estimate, text: &str, stop: &Stop) -> Result<usize, Stopped> {

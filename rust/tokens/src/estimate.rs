@@ -23,7 +23,7 @@ pub struct Weights {
     pub digit: f64,
     /// A sign of ASCII that is not the one before it: vocabularies have tokens for rows of the same.
     pub sign: f64,
-    /// A character from U+3000 on.
+    /// A character from U+3000 on, but U+FFFD: it stands for what is none.
     pub wide: f64,
 }
 
@@ -66,6 +66,7 @@ impl Characters {
             self.wide += usize::from(wide);
             self.last = block[block.len() - 1];
         }
+        self.wide -= text.matches(char::REPLACEMENT_CHARACTER).count();
     }
 }
 
@@ -154,12 +155,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn characters_are_counted_wherever_the_text_is_cut(text in "[a-z0-9.,;é漢あ😀 ]{0,600}|[-=.]{0,600}", cut in 0..600usize) {
+        fn characters_are_counted_wherever_the_text_is_cut(text in "[a-z0-9.,;é漢あ😀\u{fffd} ]{0,600}|[-=.]{0,600}", cut in 0..600usize) {
             let all = Characters::of(&text);
             let sign = |(at, c): &(usize, char)| c.is_ascii_punctuation() && !text[..*at].ends_with(*c);
             prop_assert_eq!(all.digits, text.chars().filter(char::is_ascii_digit).count());
             prop_assert_eq!(all.signs, text.char_indices().filter(sign).count());
-            prop_assert_eq!(all.wide, text.chars().filter(|&c| c >= '\u{3000}').count());
+            prop_assert_eq!(all.wide, text.chars().filter(|&c| c >= '\u{3000}' && c != '\u{fffd}').count());
             let cut = (0..=cut.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).expect("0 is one");
             let mut parts = Characters::of(&text[..cut]);
             parts.add(&text[cut..]);
