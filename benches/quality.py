@@ -62,7 +62,8 @@ class Judge:
         rows = [json.loads(line) for line in _read("secrets/noseyparker-examples.jsonl").splitlines()]
         spans, outputs = self.find([row["text"] for row in rows])
         holds = tomllib.loads((BENCHES / "negatives.toml").read_text())
-        positives = negatives = gone = whole = false = harmless = 0
+        none = tomllib.loads((BENCHES / "positives.toml").read_text())
+        positives = negatives = gone = whole = false = harmless = secrets = secrets_gone = 0
         for row, found, output in zip(rows, spans, outputs, strict=True):
             secret = row["secret"]
             if not row["positive"]:
@@ -76,12 +77,17 @@ class Judge:
             places = occurrences(row["text"], secret, "") if secret else []
             is_gone = secret not in output if secret else bool(found)
             gone += is_gone
+            is_secret = sha256(row["text"].encode()).hexdigest()[:12] not in none
+            secrets += is_secret
+            secrets_gone += is_gone and is_secret
             whole += all(covered(found, s, e) >= COVERED for s, e, _ in places) if places else bool(found)
             if not is_gone:
                 self.wrong("missed", rule=row["rule"], secret=secret, found=found, text=row["text"])
         return {
             "recall": gone / positives,
             "recall, whole value": whole / positives,
+            "recall of secrets": secrets_gone / secrets,
+            "secrets": secrets,
             "positives": positives,
             "false on negatives": false / negatives,
             "false on harmless": harmless / negatives,
@@ -240,6 +246,7 @@ def _percent(value: float) -> str:
 ROWS: list[tuple[str, str, Any]] = [
     ("recall, Nosey Parker examples", "recall", lambda q: _percent(q["recall"])),
     ("... with the whole value gone", "recall, whole value", lambda q: _percent(q["recall, whole value"])),
+    ("... of those that are secrets", "recall of secrets", lambda q: _percent(q["recall of secrets"])),
     ("any finding on its negatives", "false on negatives", lambda q: _percent(q["false on negatives"])),
     (
         "... that hold no secret of another kind",

@@ -31,8 +31,8 @@ def test_rules_are_tested(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
         '[[rule]]\nid = "mine"\nname = "Mine"\nlabel = "MINE"\nshape = "mine_ alnum{32}"\n'
-        # Spaces belong to no token: what the engine cannot find, the test says.
-        '[[rule]]\nid = "gone"\nname = "Gone"\nlabel = "GONE"\nshape = "[a-z0-9 ]{40}"\nnear = ["gone"]\n'
+        # Semicolons end a bare value: what the engine cannot find, the test says.
+        '[[rule]]\nid = "gone"\nname = "Gone"\nlabel = "GONE"\nshape = "[a-z0-9;]{40}"\nnear = ["gone"]\n'
     )
     failed = _core.rules_test(Redactor(profile="none", rules=[path]))
     assert [rule for rule, _ in failed] == ["gone"]

@@ -3,11 +3,11 @@
 //! The name is read around the key word that triggered; then the signs between, then the value. Values are judged by
 //! what the name promises (`keys.rs`) and by what they are not: references, types, sentences, paths (`decoy.rs`).
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use std::ops::Range;
-
-use crate::authorization::{TOKEN68, scheme_len};
+use crate::authorization::scheme_len;
+use crate::call::CREDENTIALS;
 use crate::chosen;
 use crate::class::{ALNUM, ALPHA, ByteSet, SPACE};
 use crate::decoy;
@@ -16,10 +16,11 @@ use crate::keys::{self, Kind};
 use crate::lexicon::Lexicon;
 use crate::rule::rank;
 use crate::sign::{Sign, sign_may_follow};
+use crate::stems;
 use crate::token::escape_len;
 use crate::value::Value;
 use crate::window::{Look, Window};
-use crate::worth::{COMMON, PRIMITIVES, has_digit_or_mixed, is_sentence, worth};
+use crate::worth::{COMMON, PRIMITIVES, is_sentence, worth};
 
 /// What names are made of.
 pub(crate) const NAME: ByteSet = ALNUM.or(ByteSet::of(b"_-."));
@@ -41,10 +42,45 @@ impl Scan<'_, '_> {
         let Some(&letters) = window.text.get(at..at + 4).and_then(<[u8]>::first_chunk) else {
             return window.at(at + 3).map(|_| ());
         };
-        let Some(named) = keys::begins(letters).filter(|_| at >= self.key_end) else { return Ok(()) };
+        let Some(named) = stems::begins(letters).filter(|_| at >= self.key_end) else { return Ok(()) };
         if !named && (self.connection(at)? || self.foreign(at)?) {
             return Ok(());
         }
+        match letters[0] {
+            b']' => self.relay(at),
+            b'@' => self.shorthand(at),
+            _ => self.name(at, letters),
+        }
+    }
+
+    /// One of [`stems::LEADS`] may stand at `at`.
+    #[inline(never)]
+    pub(crate) fn lead(&mut self, at: usize) -> Look<()> {
+        let mut there = false;
+        for lead in stems::LEADS {
+            there = there || self.window.starts_with(at, lead)?;
+        }
+        if !there {
+            return Ok(());
+        }
+        if self.window.text[at] | 0x20 == b's'
+            && self.window.text[at..].get(1).is_some_and(|b| b | 0x20 == b's')
+        {
+            return self.named_ssn(at + 3);
+        }
+        if self.window.text[at] != b'-' {
+            return self.name(at, [0; 4]);
+        }
+        match self.window.before(at) {
+            Some(quote) if QUOTES.has(quote) => self.listed_flag(at - 1),
+            _ => Ok(()),
+        }
+    }
+
+    /// The name around a key word at `at`, which begins with `letters`.
+    #[inline]
+    fn name(&mut self, at: usize, letters: [u8; 4]) -> Look<()> {
+        let window = self.window;
         let start = at - NAME.run_back(window.back(at, NAME_MAX));
         let start = start + escape_len(window, start);
         let end = window.run(at, &NAME, NAME_MAX)?;
@@ -71,9 +107,14 @@ impl Scan<'_, '_> {
             self.key_end = end;
             return self.putty(end);
         }
-        if CREDENTIALS.iter().any(|c| name.ends_with(c.as_bytes())) {
+        let call = window.at(end)? == Some(b'(');
+        if let Some(&(_, n)) = CREDENTIALS.iter().find(|c| call && name.ends_with(c.0.as_bytes())) {
             self.key_end = end;
-            return self.second_argument(end);
+            return self.nth_argument(end, n);
+        }
+        if name.ends_with(b"LoginModule") {
+            self.key_end = end;
+            return self.jaas(end);
         }
         // A placeholder of this package names nothing: `[API_TOKEN:REDACTED]`.
         if window.before(start) == Some(b'[') {
@@ -89,15 +130,19 @@ impl Scan<'_, '_> {
         {
             return Ok(());
         }
-        let Some(kind) = keys::classify(setter(name, window.at(end)?)) else {
+        let kind = keys::classify(setter(name, window.at(end)?)).or_else(|| self.key_of(start, name));
+        let Some(kind) = kind else {
             return if name.eq_ignore_ascii_case(b"identified") {
                 self.identified(end)
             } else if name.eq_ignore_ascii_case(b"values") {
                 self.inserted(start, end)
             } else if name.len() >= 8 && name[name.len() - 8..].eq_ignore_ascii_case(b"mnemonic") {
                 self.mnemonic(start, end)
+            } else if letters.eq_ignore_ascii_case(b"secu") && decoy::contains_any_case(name, b"social") {
+                self.named_ssn(end)
             } else {
-                self.before_name(start, end)
+                self.before_name(start, end)?;
+                self.signed(end)
             };
         };
         // Elsewhere these are numbers of all kinds.
@@ -113,7 +158,8 @@ impl Scan<'_, '_> {
             Kind::Password
                 if letters[0] | 0x20 == b'p'
                     && matches!(letters[2], b'=' | b':' | b'"' | b'\'' | b' ')
-                    && !self.is_chosen(at)? =>
+                    && !self.is_chosen(at)?
+                    && !self.beside_user(start) =>
             {
                 Ok(())
             }
@@ -143,9 +189,34 @@ impl Scan<'_, '_> {
             || chosen::may_be(word) && !word.contains(&b'_') && !decoy::contains_any_case(word, b"test"))
     }
 
+    /// `API key`, `access key`: what the word before a key says of it.
+    fn key_of(&self, start: usize, name: &[u8]) -> Option<Kind> {
+        if !name.eq_ignore_ascii_case(b"key") {
+            return None;
+        }
+        let before = self.window.back(start, 16).strip_suffix(b" ")?;
+        let word = before[before.len() - ALPHA.run_back(before)..].to_ascii_lowercase();
+        keys::classify(&[&word[..], b"_key"].concat()).filter(|_| !word.is_empty())
+    }
+
+    /// Whether the user stands before the password that begins at `start`: `user=bob pw=x`, and flags are given to
+    /// programs.
+    fn beside_user(&self, start: usize) -> bool {
+        let before = self.window.back(start, 48);
+        let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
+        let named = |user: &&str| {
+            crate::index::find(line, user.as_bytes())
+                .is_some_and(|i| line.get(i + user.len()).is_some_and(|b| matches!(b, b'=' | b':' | b'"')))
+        };
+        self.window.text[start..].starts_with(b"--")
+            || ["user", "usr", "uid", "login", "User"].iter().any(named)
+    }
+
     /// No sign follows the name from `start` to `end`: a sentence may, or the rows of a table.
     fn loose(&mut self, kind: Kind, start: usize, end: usize) -> Look<()> {
-        if matches!(&self.window.text[start..end], b"AUTH" | b"PASS") && self.logged_in(start, end)? {
+        if matches!(&self.window.text[start..end], b"AUTH" | b"PASS")
+            && (self.logged_in(start, end)? || self.monitored(end)?)
+        {
             return Ok(());
         }
         if matches!(kind, Kind::Authorization | Kind::Cookie) {
@@ -154,6 +225,9 @@ impl Scan<'_, '_> {
         let word_end = self.window.run(end, &QUOTES.or(ByteSet::of(b"*")), 2)?;
         match self.window.at(end)? {
             Some(b' ' | b'*' | b'"' | b'\'' | b'`') => {
+                if self.beside_cell(kind, start, word_end)? {
+                    return Ok(());
+                }
                 // A file, or what one does with anything.
                 let name = &self.window.text[start..end];
                 if self.window.before(start) != Some(b'/') && !name.eq_ignore_ascii_case(b"pass") {
@@ -164,124 +238,6 @@ impl Scan<'_, '_> {
             Some(b',' | b';' | b'|' | b'\t' | b'\n' | b'\r') => self.column(kind, start, end),
             _ => Ok(()),
         }
-    }
-
-    /// `IDENTIFIED BY 'x'`, `IDENTIFIED WITH y BY 'x'`.
-    fn identified(&mut self, end: usize) -> Look<()> {
-        let window = self.window;
-        let line = window.run(end, &not(b"\n;'\""), 64)?;
-        let Some(by) = crate::index::find(&window.text[end..line].to_ascii_lowercase(), b" by ") else {
-            return Ok(());
-        };
-        let at = end + by + 4;
-        if window.at(at)? == Some(b'\'') {
-            return self.assigned(Kind::Password, Sign::Blank, at);
-        }
-        let at = at + usize::from(window.at(at)? == Some(b'"'));
-        let stop = window.run(at, &not(b"\" ;\n\r"), 64)?;
-        if chosen::is(&window.text[at..stop]) {
-            self.judge(Kind::Password, Sign::Blank, Value { start: at, end: stop, quoted: false });
-        }
-        Ok(())
-    }
-
-    /// `MNEMONIC=` and the words that a wallet is made of (BIP 39).
-    fn mnemonic(&mut self, start: usize, end: usize) -> Look<()> {
-        let window = self.window;
-        let Some((_, at)) = self.sign(start, end, Kind::Secret)? else { return Ok(()) };
-        let from = window.run(at, &BLANK.or(QUOTES).or(ByteSet::of(b"\\")), 8)?;
-        let stop = window.run(from, &crate::class::LOWER.or(ByteSet::of(b" ")), 256)?;
-        let text = window.text[from..stop].trim_ascii_end();
-        let words = text.split(|b| *b == b' ').count();
-        let short = text.split(|b| *b == b' ').all(|w| (3..=8).contains(&w.len()));
-        if let Some(rule) =
-            self.engine.parsers.secret.filter(|_| short && matches!(words, 12 | 15 | 18 | 21 | 24))
-        {
-            self.push(rule, rank::KEYED, from, from + text.len(), 0);
-        }
-        Ok(())
-    }
-
-    /// `AUTH PLAIN x` (RFC 4954), `AUTH x` (Redis) and `PASS x` (FTP, POP3), as a line of their own.
-    fn logged_in(&mut self, start: usize, end: usize) -> Look<bool> {
-        let window = self.window;
-        let before = window.back(start, 48);
-        let line = memchr::memrchr(b'\n', before).map_or(before, |i| &before[i + 1..]);
-        let prompt = line.ends_with(b"> ");
-        let first = window.run(end, &BLANK, 2)?;
-        let name = window.run(first, &ALNUM, 16)?;
-        let auth = window.text[start] == b'A';
-        if auth && matches!(&window.text[first..name], b"PLAIN" | b"LOGIN" | b"XOAUTH2") {
-            let at = window.run(name, &BLANK, 2)?;
-            let stop = window.run(at, &TOKEN68, VALUE_MAX)?;
-            let value = &window.text[at..stop];
-            if let Some(rule) =
-                self.engine.parsers.authorization.filter(|_| value.len() >= 12 && has_digit_or_mixed(value))
-            {
-                self.push(rule, rank::HEADER, at, stop, 0);
-            }
-            return Ok(true);
-        }
-        if !line.is_empty() && !prompt {
-            return Ok(false);
-        }
-        let visible = not(b" \t\r\n\"'`<>\\");
-        let stop = window.run(first, &visible, 128)?;
-        // `AUTH user password`
-        let second = if auth && window.at(stop)? == Some(b' ') { stop + 1 } else { first };
-        let stop = window.run(second, &visible, 128)?;
-        let word = &window.text[second..stop];
-        let fits = if prompt { chosen::may_be(word) } else { chosen::is(word) };
-        if !fits || window.at(stop)?.is_some_and(|b| !matches!(b, b'\r' | b'\n')) {
-            return Ok(false);
-        }
-        self.judge(Kind::Password, Sign::Blank, Value { start: second, end: stop, quoted: false });
-        Ok(true)
-    }
-
-    /// `new NetworkCredential("user", "password")`: the second string is the password.
-    pub(crate) fn second_argument(&mut self, end: usize) -> Look<()> {
-        let window = self.window;
-        if window.at(end)? != Some(b'(') {
-            return Ok(());
-        }
-        let first = window.run(end + 1, &not(b",\n()"), 128)?;
-        let second = window.run(first, &ByteSet::of(b", \t"), 8)?;
-        if second == first { Ok(()) } else { self.argument(second) }
-    }
-
-    /// A quoted password at `at`, as an argument.
-    pub(crate) fn argument(&mut self, at: usize) -> Look<()> {
-        self.assigned(Kind::Password, Sign::Pair, at)
-    }
-
-    /// `login x password y` of `.netrc` and its like: a name stands between the two words.
-    pub(crate) fn logs_in(&self, start: usize, kind: Kind) -> bool {
-        if kind != Kind::Password {
-            return false;
-        }
-        let mut words = self.window.back(start, 128).rsplit(|b| SPACE.has(*b)).filter(|w| !w.is_empty());
-        let (Some(name), Some(word)) = (words.next(), words.next()) else { return false };
-        let filler = [
-            &b"with"[..],
-            b"and",
-            b"using",
-            b"by",
-            b"or",
-            b"the",
-            b"a",
-            b"to",
-            b"for",
-            b"from",
-            b"his",
-            b"your",
-        ];
-        [&b"login"[..], b"machine", b"account", b"username", b"user"]
-            .iter()
-            .any(|w| word.eq_ignore_ascii_case(w))
-            && name.iter().any(u8::is_ascii_alphanumeric)
-            && !name.starts_with(b"-")
-            && !filler.contains(&name)
     }
 
     /// The value of a key of this kind, at `at` or after the blanks there.
@@ -302,6 +258,12 @@ impl Scan<'_, '_> {
                 // A plan: (sensitive value) -> "x"
                 Some(b'(') if window.starts_with(open, b"(sensitive value) -> ")? => {
                     return self.assigned_text(kind, Sign::Pair, open + 21);
+                }
+                Some(b'[') if window.starts_with(open, b"[]byte(")? => {
+                    return self.assigned_text(kind, Sign::Pair, open + 7);
+                }
+                Some(b'[') if window.at(open + 1)?.is_some_and(|b| b.is_ascii_digit()) => {
+                    return self.array(open);
                 }
                 Some(b'[') => return self.listed(kind, open + 1, window.text[at - 1] == b':'),
                 // "password": {"value": "x"}
@@ -349,6 +311,9 @@ impl Scan<'_, '_> {
     fn assigned_text(&mut self, kind: Kind, sign: Sign, at: usize) -> Look<()> {
         let Some(value) = self.value(sign, at)? else { return Ok(()) };
         if value.quoted || sign != Sign::Assign {
+            if value.quoted && self.window.text[value.start] == b'[' {
+                self.array(value.start)?;
+            }
             self.judge(kind, sign, value);
             // A plan: "old" -> "new"
             if value.quoted && sign == Sign::Assign && self.window.starts_with(value.end, b"\" -> \"")? {
@@ -524,17 +489,6 @@ impl Scan<'_, '_> {
         found
     }
 }
-
-/// What takes a user and a password, in this order.
-const CREDENTIALS: &[&str] = &[
-    "NetworkCredential",
-    "PSCredential",
-    "PasswordCredentials",
-    "PasswordCredential",
-    "BasicAuth",
-    "DigestAuth",
-    "PasswordAuthenticationToken",
-];
 
 /// The name without `set` or `with`, where a call follows: what is given to it.
 fn setter(name: &[u8], next: Option<u8>) -> &[u8] {

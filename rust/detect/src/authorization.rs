@@ -14,7 +14,8 @@ impl Scan<'_, '_> {
     /// `Bearer x` by itself.
     pub(crate) fn bearer(&mut self, end: usize) -> Look<()> {
         let window = self.window;
-        let at = window.run(end, &ByteSet::of(b" \t:=+\""), 4)?;
+        let at = window.run(end, &ByteSet::of(b" \t:=\""), 4)?;
+        let at = if at == end && window.at(end)? == Some(b'+') { end + 1 } else { at };
         let at = if window.starts_with(at, b"%20")? { at + 3 } else { at };
         if at == end {
             return Ok(());
@@ -56,10 +57,10 @@ impl Scan<'_, '_> {
         // auth=("user", "password")
         let equals = window.text[..at].trim_ascii_end().ends_with(b"=");
         if equals && window.at(at)? == Some(b'(') {
-            return self.second_argument(at);
+            return self.nth_argument(at, 1);
         }
         if sign == Sign::Pair {
-            return self.second_argument(at - 1);
+            return self.nth_argument(at - 1, 1);
         }
         let opening = window.run(at, &ByteSet::of(b"fFbBrR["), 2)?;
         let opened = window.at(opening)?.is_some_and(|b| QUOTES.has(b) || b == b'\\');
@@ -69,7 +70,7 @@ impl Scan<'_, '_> {
         if scheme > prefix && blank > scheme {
             let known = is_scheme(&window.text[prefix..scheme]);
             // Everything up to the end of the header: a quote, an escape, a line end.
-            let end = window.run(blank, &not(b"\"'`\r\n\\<"), VALUE_MAX)?;
+            let end = self.parameters(blank)?;
             let credentials = &window.text[blank..end];
             let bare = credentials.len() - ByteSet::of(b" \t,;)").run_back(credentials);
             let credentials = &credentials[..bare];
@@ -111,6 +112,26 @@ impl Scan<'_, '_> {
             self.push(rule, rank::KEYED, value.start, value.end, 0);
         }
         Ok(())
+    }
+
+    /// Where the credentials of a header end that begin at `at`, quoted parameters among them: `username="a", nonce="b"`.
+    fn parameters(&self, at: usize) -> Look<usize> {
+        let window = self.window;
+        let plain = not(b"\"'`\r\n\\<");
+        let mut end = window.run(at, &plain, VALUE_MAX)?;
+        for _ in 0..32 {
+            let open = window.run(end, &ByteSet::of(b"\\"), 8)?;
+            if window.before(end) != Some(b'=') || window.at(open)? != Some(b'"') {
+                break;
+            }
+            let stop = window.run(open + 1, &plain, VALUE_MAX)?;
+            let mark = open + 1 - end;
+            if window.text.get(stop..stop + mark) != Some(&window.text[end..=open]) {
+                break;
+            }
+            end = window.run(stop + mark, &plain, VALUE_MAX)?;
+        }
+        Ok(end)
     }
 
     /// The values of a cookie header (RFC 6265): each `name=value`; attributes of Set-Cookie stay.
@@ -207,4 +228,19 @@ pub(crate) fn scheme_len(value: &[u8]) -> Option<usize> {
 
 fn trim_dots(value: &[u8]) -> &[u8] {
     &value[..value.len() - ByteSet::of(b".,:;").run_back(value)]
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn quoted_parameters_go_with_the_rest() {
+        let detector = crate::Detector::new(&crate::Policy::default()).unwrap_or_else(|e| panic!("{e}"));
+        let digest = r#"username="bob", nonce="x1", response="0a4f113b9c""#;
+        for (before, after) in [("Authorization: Digest ", "\r\nHost: x"), ("authorization: digest ", "\n")] {
+            let text = format!("{before}{digest}{after}");
+            let found: Vec<&str> =
+                detector.scan(text.as_bytes()).iter().map(|m| &text[m.start..m.end]).collect();
+            assert_eq!(found, [digest]);
+        }
+    }
 }

@@ -10,6 +10,7 @@ use crate::keys::{self, Kind};
 use crate::sign::Sign;
 use crate::value::Value;
 use crate::window::Look;
+use crate::worth::strong;
 
 /// How far a table is followed.
 const TABLE: usize = 16 * 1024;
@@ -169,6 +170,33 @@ impl Scan<'_, '_> {
             at += 1;
         }
         Ok(())
+    }
+}
+
+impl Scan<'_, '_> {
+    /// `| DB_PASSWORD | x |`: the name is a cell, and the one beside it holds the value.
+    pub(crate) fn beside_cell(&mut self, kind: Kind, start: usize, end: usize) -> Look<bool> {
+        let window = self.window;
+        let before = window.back(start, 48);
+        let before = &before[..before.len() - QUOTES.or(BLANK).or(ByteSet::of(b"*")).run_back(before)];
+        let sign = window.run(end, &BLANK, 64)?;
+        if before.last() != Some(&b'|') || window.at(sign)? != Some(b'|') {
+            return Ok(false);
+        }
+        let marks = BLANK.or(QUOTES).or(ByteSet::of(b"*"));
+        let at = window.run(sign + 1, &marks, 64)?;
+        let stop = window.run(at, &not(b" \t\r\n\"'`"), 256)?;
+        let word = &window.text[at..stop];
+        let close = window.run(stop, &marks, 256)?;
+        let fits = match kind {
+            Kind::Password => chosen::may_be(word),
+            _ => word.len() >= 12 && strong(word),
+        };
+        let fits = fits && window.at(close)? == Some(b'|');
+        if fits {
+            self.judge(kind, Sign::Assign, Value { start: at, end: stop, quoted: false });
+        }
+        Ok(fits)
     }
 }
 

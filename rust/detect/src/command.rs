@@ -65,6 +65,10 @@ const COMMANDS: &[Command] = &[
     Command { names: &["ssh-keygen"], flags: &[("-N", Holds::Password)] },
     Command { names: &["7z", "7za", "7zr"], flags: &[("-p", Holds::Glued)] },
     Command { names: &["sqlcmd"], flags: &[("-P", Holds::Glued)] },
+    Command {
+        names: &["schtasks", "schtasks.exe"],
+        flags: &[("/rp", Holds::Password), ("/RP", Holds::Password)],
+    },
 ];
 
 /// Flags of one letter with a word of their own, and the commands whose password that is.
@@ -95,12 +99,16 @@ const FLAGS: &[(u8, Holds, &[&str])] = &[
             "crackmapexec",
             "netexec",
             "evil-winrm",
+            "rdesktop",
+            "ncftp",
+            "ncftpget",
+            "ncftpput",
         ],
     ),
     (
         b'P',
         Holds::Password,
-        &["sqlcmd", "osql", "isql", "bcp", "zip", "unzip", "mosquitto_pub", "mosquitto_sub"],
+        &["sqlcmd", "osql", "isql", "bcp", "zip", "unzip", "mosquitto_pub", "mosquitto_sub", "ipmitool"],
     ),
     (b'a', Holds::Password, &["redis-cli"]),
     (
@@ -111,7 +119,16 @@ const FLAGS: &[(u8, Holds, &[&str])] = &[
     (b'k', Holds::Password, &["openssl enc"]),
     (b'U', Holds::After(b'%'), &["smbclient", "rpcclient", "smbmap", "net rpc", "net ads"]),
     (b'u', Holds::After(b':'), &["curl", "http", "https", "wget"]),
+    (b'u', Holds::After(b','), &["lftp"]),
+    (b'a', Holds::After(b':'), &["http ", "https "]),
+    (b'A', Holds::Password, SNMP),
+    (b'X', Holds::Password, SNMP),
 ];
+const SNMP: &[&str] = &["snmpget", "snmpset", "snmpwalk", "snmpbulkwalk", "snmptrap", "snmpinform"];
+
+/// Commands with a password among their plain words: which of them it is, after a word of these if there are any.
+const PLACES: &[(&str, &[&str], usize)] =
+    &[("wpa_passphrase", &[], 1), ("rabbitmqctl", &["add_user", "change_password", "authenticate_user"], 2)];
 
 /// What takes a password from its standard input.
 const READERS: &[&str] =
@@ -123,12 +140,15 @@ const SETTERS: &[&str] = &["env", "arg", "setx", "setenv", "-x", "-gx", "-ux", "
 const TWO_SETTERS: &[&str] =
     &["configure set", "config set", "git config", "config --global", "config --add"];
 /// Settings whose names alone say that a password follows.
-const SETTINGS: &[&str] = &["requirepass", "masterauth", "sentinel auth-pass"];
+const SETTINGS: &[&str] =
+    &["requirepass", "masterauth", "sentinel auth-pass", "bindpw", "rootpw", "pre-shared-key"];
 
 /// Every name that [`Scan::command`] knows.
 static KNOWN: LazyLock<Dictionary> = LazyLock::new(|| {
-    let others = ["htpasswd", "net", "echo", "sqlplus", "secret", "ConvertTo-SecureString"];
-    let all: Vec<&'static str> = COMMANDS.iter().flat_map(|c| c.names).copied().chain(others).collect();
+    let others = ["htpasswd", "net", "echo", "sqlplus", "secret", "ConvertTo-SecureString", "auth"];
+    let places = PLACES.iter().map(|p| p.0);
+    let all: Vec<&'static str> =
+        COMMANDS.iter().flat_map(|c| c.names).copied().chain(others).chain(places).collect();
     Dictionary::new(&[&all])
 });
 
@@ -142,6 +162,16 @@ impl Scan<'_, '_> {
         }
         if let Some(command) = COMMANDS.iter().find(|c| c.names.iter().any(|n| name == n.as_bytes())) {
             self.flags(command, end)?;
+            if name == b"mysql" {
+                self.mysql(start, end)?;
+            }
+        } else if let Some(&(_, first, place)) = PLACES.iter().find(|p| name == p.0.as_bytes()) {
+            if self.window.at(end)? != Some(b' ') {
+                return Ok(false);
+            }
+            self.placed(first, place, end)?;
+        } else if name == b"auth" && self.window.back(start, 6) == b"stats " {
+            self.held(Holds::After(b':'), end)?;
         } else if name == b"htpasswd" {
             self.htpasswd(end)?;
         } else if name == b"sqlplus" {
@@ -167,8 +197,8 @@ impl Scan<'_, '_> {
         let window = self.window;
         let line = command_end(window, end)?;
         for at in end + 1..line {
-            let first =
-                window.text[at] == b'-' && matches!(window.text[at - 1], b' ' | b'\t' | b'"' | b'\'' | b'[');
+            let first = matches!(window.text[at], b'-' | b'/')
+                && matches!(window.text[at - 1], b' ' | b'\t' | b'"' | b'\'' | b'[');
             let flag = command
                 .flags
                 .iter()
@@ -205,13 +235,45 @@ impl Scan<'_, '_> {
     pub(crate) fn flag(&mut self, at: usize) -> Look<()> {
         let window = self.window;
         let letter = window.text[at + 2];
-        let Some(&(_, holds, names)) = FLAGS.iter().find(|f| f.0 == letter) else { return Ok(()) };
-        let before = window.back(at, 256);
-        let cut = before.iter().rposition(|b| matches!(b, b'\n' | b'|' | b';' | b'&')).map_or(0, |i| i + 1);
-        if !names.iter().any(|n| has_word(&before[cut..], n.as_bytes())) {
+        if !FLAGS.iter().any(|f| f.0 == letter) {
             return Ok(());
         }
-        self.held(holds, at + 4)
+        let before = window.back(at + 1, 256);
+        let cut = before.iter().rposition(|b| matches!(b, b'\n' | b'|' | b';' | b'&')).map_or(0, |i| i + 1);
+        match holder(letter, &before[cut..]) {
+            Some(holds) => self.held(holds, at + 4),
+            None => Ok(()),
+        }
+    }
+
+    /// `"-p"` or its like stands at `at`: the flag of a command in a list, `["redis-cli", "-a", "x"]`.
+    pub(crate) fn listed_flag(&mut self, at: usize) -> Look<()> {
+        let window = self.window;
+        let Some(letter) = window.at(at + 2)? else { return Ok(()) };
+        let close = window.run(at + 3, &ByteSet::of(b"\\"), 8)?;
+        if window.at(close)? != Some(window.text[at]) || !FLAGS.iter().any(|f| f.0 == letter) {
+            return Ok(());
+        }
+        let value = window.run(close + 1, &SPACE.or(ByteSet::of(b",")), 64)?;
+        if !window.text[close..value].contains(&b',') {
+            return Ok(());
+        }
+        // The words of the list, as a command line has them.
+        let before = window.back(at, 256);
+        let cut = before.iter().rposition(|b| matches!(b, b';' | b')' | b'}' | b']')).map_or(0, |i| i + 1);
+        let mut line: Vec<u8> = Vec::with_capacity(256);
+        for (i, &b) in before.iter().enumerate().skip(cut) {
+            let escape = matches!(b, b'n' | b'r' | b't') && i > cut && before[i - 1] == b'\\';
+            if (b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'/')) && !escape {
+                line.push(b);
+            } else if line.last().is_some_and(|b| *b != b' ') {
+                line.push(b' ');
+            }
+        }
+        match holder(letter, &line) {
+            Some(holds) if self.value(Sign::Pair, value)?.is_some() => self.held(holds, value),
+            _ => Ok(()),
+        }
     }
 
     /// What a flag holds, at `at`.
@@ -235,6 +297,46 @@ impl Scan<'_, '_> {
                     self.judge(Kind::Password, Sign::Blank, Value { start: value.start + i + 1, ..value });
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// The plain word number `place` behind the command, whose first is one of `first`.
+    fn placed(&mut self, first: &[&str], place: usize, end: usize) -> Look<()> {
+        let mut at = end;
+        for n in 0..=place {
+            let Some(value) = self.shell_word(at)? else { break };
+            let word = &self.window.text[value.start..value.end];
+            if n == 0 && !first.is_empty() && !first.iter().any(|f| word == f.as_bytes()) {
+                break;
+            }
+            if n == place && chosen::may_be(word) {
+                self.judge(Kind::Password, Sign::Blank, value);
+            }
+            at = value.end + usize::from(value.quoted);
+        }
+        Ok(())
+    }
+
+    /// The name of a driver in code: `sql.Open("mysql", "user:x@/db")`, `new PDO("mysql:host=db", "user", "x")`.
+    fn mysql(&mut self, start: usize, end: usize) -> Look<()> {
+        let window = self.window;
+        let Some(quote) = window.before(start).filter(|b| QUOTES.has(*b)) else { return Ok(()) };
+        if window.back(start - 1, 4) == b"PDO(" {
+            return self.nth_argument(start - 2, 2);
+        }
+        let open = window.run(end + 1, &ByteSet::of(b", "), 4)?;
+        if window.at(end)? != Some(quote) || window.at(open)? != Some(quote) {
+            return Ok(());
+        }
+        let Some(value) = self.value(Sign::Pair, open)? else { return Ok(()) };
+        let text = &window.text[value.start..value.end];
+        let (Some(colon), Some(at)) = (memchr::memchr(b':', text), memchr::memrchr(b'@', text)) else {
+            return Ok(());
+        };
+        if colon > 0 && colon + 1 < at && text[at..].contains(&b'/') && !text[colon..].starts_with(b"://") {
+            let password = Value { start: value.start + colon + 1, end: value.start + at, quoted: true };
+            self.judge(Kind::Password, Sign::Pair, password);
         }
         Ok(())
     }
@@ -287,12 +389,17 @@ impl Scan<'_, '_> {
     /// `net user name password`, `net use target password`.
     fn net(&mut self, end: usize) -> Look<()> {
         let window = self.window;
-        let mut at = end;
-        for n in 0..3 {
+        let (mut at, mut n) = (end, 0);
+        while n < 3 {
             let Some(value) = self.shell_word(at)? else { break };
             let word = &window.text[value.start..value.end];
             if n == 0 && word != b"user" && word != b"use" || word.starts_with(b"/") {
                 break;
+            }
+            // The drive that a target gets.
+            if n == 1 && (word == b"*" || word.len() == 2 && word[1] == b':') {
+                at = value.end;
+                continue;
             }
             // A sentence about nets goes on in words.
             let ends = window.at(value.end + usize::from(value.quoted))?;
@@ -300,6 +407,7 @@ impl Scan<'_, '_> {
                 self.judge(Kind::Password, Sign::Blank, value);
             }
             at = value.end + usize::from(value.quoted);
+            n += 1;
         }
         Ok(())
     }
@@ -375,6 +483,12 @@ impl Scan<'_, '_> {
             || TWO_SETTERS.iter().any(|s| line.ends_with(s.as_bytes()))
             || has_word(line, b"rclone config")
     }
+}
+
+/// What the flag of this letter holds on a line that begins so.
+fn holder(letter: u8, line: &[u8]) -> Option<Holds> {
+    let named = |names: &[&str]| names.iter().any(|n| has_word(line, n.as_bytes()));
+    FLAGS.iter().find(|f| f.0 == letter && named(f.2)).map(|f| f.1)
 }
 
 /// Where the command line that goes on at `at` ends: the line, a pipe, or [`LINE`] bytes.

@@ -9,12 +9,12 @@ use crate::beginnings::{Beginnings, start};
 use crate::engine::{Candidate, Engine, Parsers};
 use crate::gitleaks::Loaded;
 use crate::index::Index;
-use crate::keys;
 use crate::known::Known;
 use crate::masks::{Level, Wordlists};
 use crate::pattern::Patterns;
 use crate::policy::{Pii, Policy, PolicyError};
 use crate::rule::{self, Parsed, RuleInfo};
+use crate::stems;
 use crate::triggers::Wanted;
 use crate::view;
 use crate::window::Window;
@@ -160,7 +160,7 @@ impl Detector {
                 || parsers.mac.is_some(),
         };
         let lists = Wordlists {
-            keys: Beginnings::new(keys::STEMS.iter().map(|stem| start(stem, None, true))),
+            keys: Beginnings::new(stems::STEMS.iter().map(|stem| start(stem, None, true))),
             literals: Beginnings::new(index.starts.iter().copied()),
         };
         let engine = Engine { level: Level::best(), index, lists, wanted, parsers };
@@ -270,7 +270,7 @@ impl Detector {
     /// piece before a line break with which a wrapped token may begin.
     fn undecided(&self, window: Window<'_>, at: usize) -> usize {
         let start = at - view::word_back(window, at);
-        match crate::token::open_piece(window, start) {
+        match crate::wrapped::open_piece(window, start) {
             Some((left, end)) if self.engine.index.may_begin(&window.text[left..end]) => left,
             _ => start,
         }

@@ -6,11 +6,17 @@ use crate::beginnings;
 use crate::class::{ByteSet, TOKEN};
 use crate::lexicon::Lexicon;
 use crate::rule::ShapeRule;
+use crate::stems;
 
 /// Runs shorter than this are no tokens by themselves.
 pub(crate) const RUN: usize = 16;
+/// The longest token that a context word leads to.
+const LONGEST: usize = 1024;
 /// How far before a token its context words may stand.
 pub(crate) const NEAR: usize = 48;
+
+/// In the place of a rule: one of [`stems::LEADS`].
+pub(crate) const LEAD: u16 = u16::MAX;
 
 /// All shape rules of a policy, by the way they are entered.
 #[derive(Debug)]
@@ -83,11 +89,15 @@ struct Entry {
 
 impl Entry {
     fn new(n: usize, rule: &ShapeRule, prefix: &[u8], back: usize) -> Self {
-        let len = if rule.shape.any_case { 0 } else { prefix.len().min(8) };
+        Self::of(n as u16, prefix, rule.shape.any_case, back)
+    }
+
+    fn of(rule: u16, prefix: &[u8], any_case: bool, back: usize) -> Self {
+        let len = if any_case { 0 } else { prefix.len().min(8) };
         let mut head = [0; 8];
         head[..len].copy_from_slice(&prefix[..len]);
         let mask = 1u64.checked_shl(8 * len as u32).map_or(u64::MAX, |bit| bit - 1);
-        Self { rule: n as u16, back: back as u8, head: u64::from_le_bytes(head), mask }
+        Self { rule, back: back as u8, head: u64::from_le_bytes(head), mask }
     }
 
     /// Where the prefix begins that led to `at`, if it may stand there. At the end of the text all may.
@@ -155,6 +165,11 @@ impl Index {
         };
         for (n, rule) in rules.iter().enumerate() {
             index.insert(n, rule)?;
+        }
+        for lead in stems::LEADS {
+            let entry = Entry::of(LEAD, lead, false, 0);
+            index.literal.insert(ByteSet::letter(lead[0], false), ByteSet::letter(lead[1], false), entry);
+            index.starts.push(beginnings::start(lead, None, false));
         }
         index.near.seal();
         index.rules = rules;
@@ -288,6 +303,9 @@ pub(crate) fn features(text: &[u8]) -> u16 {
     text.iter().fold(0, |bits, &b| bits | FEATURES[usize::from(b)])
 }
 
+/// The bit of all characters that have none of their own.
+pub(crate) const OTHERS: u16 = 4096;
+
 const FEATURES: [u16; 256] = {
     let mut t = [0; 256];
     let mut b = 0;
@@ -305,7 +323,7 @@ const FEATURES: [u16; 256] = {
             b'.' => 512,
             b'=' => 1024,
             b'~' => 2048,
-            _ => 4096,
+            _ => OTHERS,
         };
         b += 1;
     }
@@ -314,7 +332,7 @@ const FEATURES: [u16; 256] = {
 
 impl Near {
     fn insert(&mut self, n: usize, rule: &ShapeRule) {
-        let (min, max) = (rule.shape.min_len(), rule.shape.max_len().min(512));
+        let (min, max) = (rule.shape.min_len(), rule.shape.max_len().min(LONGEST));
         if self.lengths.len() <= max {
             self.lengths.resize(max + 1, vec![]);
         }
@@ -349,7 +367,7 @@ impl Near {
     }
 
     /// The rules that need one of `words` and take a token of one of these lengths.
-    pub(crate) fn rules_for(&self, words: &[u16], lengths: [usize; 3]) -> impl Iterator<Item = u16> {
+    pub(crate) fn rules_for(&self, words: &[u16], lengths: [usize; 4]) -> impl Iterator<Item = u16> {
         words.iter().flat_map(|&w| &self.rules[usize::from(w)]).filter_map(move |&(n, min, max)| {
             let fits = |len: usize| (usize::from(min)..=usize::from(max)).contains(&len);
             lengths.into_iter().any(fits).then_some(n)

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use crate::lexicon::Dictionary;
+use crate::words;
 
 /// What the name of a key promises about its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,527 +25,10 @@ pub(crate) enum Kind {
     Cookie,
 }
 
-/// How many of the stems are those of names.
-const NAMES: usize = 21;
-
-/// What every word that can introduce a value begins with: where the scanner stops to look.
-pub(crate) const STEMS: [&[u8]; NAMES + 37] = [
-    b"pass",
-    b"key",
-    b"secr",
-    b"toke",
-    b"auth",
-    b"cred",
-    b"pwd",
-    b"cook",
-    b"bear",
-    b"sess",
-    b"sign",
-    b"sig",
-    b"basi",
-    b"salt",
-    b"nonc",
-    b"csrf",
-    b"psk",
-    b"psw",
-    b"pw_",
-    b"jwt",
-    b"otp",
-    // Parts of the names of commands, and of words in SQL and in pairs.
-    b"ysql",
-    b"iadb",
-    b"curl",
-    b"echo",
-    b"net ",
-    b"7z ",
-    b"7za ",
-    b"7zr ",
-    b"qlcm",
-    b"tifi",
-    b"secu",
-    b"valu",
-    b"qlpl",
-    b"mnem",
-    // Names too short to be looked for without their sign.
-    b"pw=",
-    b"pw:",
-    b"pw\"",
-    b"pw'",
-    b"pw =",
-    b"-pw ",
-    b"sid=",
-    // Parts of connection strings.
-    b"@tcp",
-    b"@uni",
-    b"e:th",
-    b":543",
-    b":*:*",
-    // Words of other languages.
-    b"se\xC3\xB1",
-    b"enha",
-    b"nwor",
-    b"htwo",
-    b"s\xC5\x82o",
-    b"\xC5\x9Fif",
-    b"\xD0\xBB\xD1\x8C",
-    b"\xE5\xAF\x86\xE7",
-    b"\xE5\x8F\xA3\xE4",
-    b"\xE3\x83\x91\xE3",
-    b"\xEB\xB9\x84\xEB",
-];
-
-/// The stems as numbers, and masks of the letters they have.
-const NUMBERS: [(u32, u32); STEMS.len()] = {
-    let mut t = [(0, 0); STEMS.len()];
-    let mut n = 0;
-    while n < t.len() {
-        let mut i = 0;
-        while i < STEMS[n].len() {
-            t[n].0 |= ((STEMS[n][i] | 0x20) as u32) << (8 * i);
-            t[n].1 |= 0xff << (8 * i);
-            i += 1;
-        }
-        n += 1;
-    }
-    t
-};
-
-/// By the last five bits of a letter: the stems that begin with it, a bit each.
-const BY_LETTER: [u64; 32] = {
-    let mut t = [0; 32];
-    let mut n = 0;
-    while n < STEMS.len() {
-        t[(STEMS[n][0] & 31) as usize] |= 1 << n;
-        n += 1;
-    }
-    t
-};
-
-/// Whether one of the stems stands in these four letters, and if so, whether it is that of a name rather than of a
-/// command or a word of another language.
-#[inline]
-pub(crate) fn begins(letters: [u8; 4]) -> Option<bool> {
-    let lower = u32::from_le_bytes(letters) | 0x2020_2020;
-    let mut bits = BY_LETTER[usize::from(letters[0] & 31)];
-    while bits != 0 {
-        let n = bits.trailing_zeros() as usize;
-        let (stem, mask) = NUMBERS[n];
-        if lower & mask == stem {
-            // Those of names come first.
-            return Some(n < NAMES);
-        }
-        bits &= bits - 1;
-    }
-    None
-}
-
-const PASSWORD: &[&str] = &[
-    "password",
-    "passwd",
-    "passwort",
-    "passphrase",
-    "passcode",
-    "pass",
-    "pwd",
-    "psw",
-    "psk",
-    "pword",
-    "passwords",
-    "userpass",
-    "passw",
-    "pw",
-    "passe",
-    "masterauth",
-];
 /// Endings that make a password of a word written in one: `dbpassword`.
 const PASSWORD_ENDINGS: &[&str] = &["password", "passwd", "passphrase", "pwd", "passwort"];
-const SECRET: &[&str] =
-    &["secret", "secrets", "credential", "credentials", "creds", "cred", "salt", "secretkey"];
-const TOKEN: &[&str] = &[
-    "token",
-    "tokens",
-    "jwt",
-    "authtoken",
-    "accesstoken",
-    "refreshtoken",
-    "sessiontoken",
-    "idtoken",
-    "csrf",
-    "bearer",
-    "signature",
-    "sig",
-    "nonce",
-    "otp",
-    "sessionid",
-    "sessid",
-    "phpsessid",
-    "jsessionid",
-    "sid",
-    "sessionkey",
-    "apitoken",
-];
-const API_KEY: &[&str] =
-    &["apikey", "accesskey", "authkey", "licensekey", "appkey", "keysecret", "appsecret"];
-/// Words that make a secret of the `key` beside them.
-const KEYED: &[&str] = &[
-    "api",
-    "access",
-    "auth",
-    "app",
-    "application",
-    "license",
-    "licence",
-    "account",
-    "service",
-    "client",
-    "consumer",
-    "admin",
-    "shared",
-    "storage",
-    "subscription",
-    "partner",
-    "merchant",
-    "deploy",
-    "write",
-    "ingest",
-    "ingestion",
-    "integration",
-    "master",
-    "instrumentation",
-    "server",
-    "user",
-    "customer",
-    "webhook",
-    "tracking",
-    "project",
-    "site",
-    "developer",
-    "dev",
-    "prod",
-    "production",
-    "live",
-    "test",
-    "rest",
-    "io",
-];
-const CIPHER: &[&str] = &[
-    "private",
-    "priv",
-    "encryption",
-    "encrypt",
-    "decryption",
-    "decrypt",
-    "signing",
-    "sign",
-    "secret",
-    "hmac",
-    "aes",
-    "cipher",
-    "crypto",
-    "rsa",
-    "ssh",
-    "pgp",
-    "gpg",
-    "ssl",
-    "tls",
-    "session",
-    "cookie",
-    "jwt",
-    "hash",
-    "kms",
-    "wallet",
-    "seed",
-    "recovery",
-    "unseal",
-    "host",
-    "identity",
-    "preshared",
-    "sharedsecret",
-];
-/// What a name ends in when it tells of a secret rather than holding one.
-const ABOUT: &[&str] = &[
-    "url",
-    "uri",
-    "urls",
-    "endpoint",
-    "path",
-    "paths",
-    "file",
-    "files",
-    "filename",
-    "dir",
-    "directory",
-    "name",
-    "names",
-    "type",
-    "types",
-    "length",
-    "len",
-    "count",
-    "counts",
-    "size",
-    "field",
-    "fields",
-    "label",
-    "policy",
-    "policies",
-    "expiry",
-    "expires",
-    "expiration",
-    "expired",
-    "ttl",
-    "hint",
-    "prompt",
-    "min",
-    "max",
-    "regex",
-    "pattern",
-    "format",
-    "algorithm",
-    "algo",
-    "alg",
-    "version",
-    "ref",
-    "reference",
-    "arn",
-    "env",
-    "var",
-    "header",
-    "param",
-    "params",
-    "placeholder",
-    "rotation",
-    "age",
-    "limit",
-    "usage",
-    "used",
-    "budget",
-    "error",
-    "errors",
-    "exception",
-    "valid",
-    "invalid",
-    "validator",
-    "validation",
-    "required",
-    "enabled",
-    "disabled",
-    "manager",
-    "provider",
-    "store",
-    "service",
-    "handler",
-    "helper",
-    "util",
-    "utils",
-    "class",
-    "func",
-    "function",
-    "method",
-    "generator",
-    "input",
-    "output",
-    "form",
-    "page",
-    "reset",
-    "forgot",
-    "change",
-    "changed",
-    "update",
-    "updated",
-    "created",
-    "at",
-    "date",
-    "time",
-    "timestamp",
-    "timeout",
-    "strength",
-    "char",
-    "chars",
-    "index",
-    "position",
-    "map",
-    "list",
-    "set",
-    "dict",
-    "cache",
-    "pool",
-    "mode",
-    "state",
-    "status",
-    "scope",
-    "scopes",
-    "column",
-    "table",
-    "schema",
-    "property",
-    "properties",
-    "prefix",
-    "suffix",
-    "sep",
-    "separator",
-    "is",
-    "has",
-    "needed",
-    "option",
-    "options",
-    "config",
-    "settings",
-    "source",
-    "issuer",
-    "audience",
-    "kind",
-    "rate",
-    "price",
-    "cost",
-    "limits",
-    "per",
-    "ids",
-    "id",
-    "title",
-    "description",
-    "desc",
-    "msg",
-    "message",
-    "text",
-    "callback",
-    "checker",
-    "encoder",
-    "matches",
-    "match",
-    "lifetime",
-    "hash_algo",
-    "iterations",
-    "rounds",
-    "protected",
-    "less",
-    "ful",
-    "scheme",
-    "domain",
-    "host",
-    "port",
-    "region",
-    "realm",
-    "agent",
-    "sock",
-    "socket",
-    "selector",
-    "hasher",
-    "hashers",
-    "xpath",
-    "css",
-    "icon",
-];
-/// Words at the end that say how a secret is written or where it is used, and so are passed over.
-const PASSED: &[&str] = &[
-    "base",
-    "prod",
-    "production",
-    "dev",
-    "development",
-    "test",
-    "testing",
-    "staging",
-    "stage",
-    "live",
-    "value",
-    "val",
-    "string",
-    "str",
-    "raw",
-    "plain",
-    "plaintext",
-    "plaintxt",
-    "enc",
-    "encrypted",
-    "hash",
-    "hashed",
-    "b64",
-    "base64",
-    "hex",
-    "default",
-    "current",
-    "old",
-    "new",
-    "confirm",
-    "confirmation",
-    "again",
-    "repeat",
-    "primary",
-    "secondary",
-    "root",
-    "admin",
-    "master",
-    "v1",
-    "v2",
-    "data",
-    "env",
-    "here",
-    "digest",
-    "decrypted",
-    "local",
-    "ci",
-    "main",
-    "ro",
-    "rw",
-    "read",
-    "write",
-    "key",
-    "x",
-    "s",
-];
-/// Keys that open nothing.
-const PLAIN_KEYS: &[&str] =
-    &["cache", "primary", "sort", "partition", "index", "object", "dict", "map", "hot", "lookup"];
-/// What is done with passwords, as the first word of a name.
-const DOING: &[&str] = &[
-    "forgot", "forget", "reset", "change", "update", "edit", "add", "show", "hide", "toggle", "validate",
-    "verify", "check", "require", "requires", "get", "set", "has", "is", "no", "lost", "generate", "create",
-    "enter", "ask",
-];
-/// Words that end in `pass` and are not passwords.
-const NOT_PASS: &[&str] = &[
-    "bypass",
-    "compass",
-    "surpass",
-    "encompass",
-    "trespass",
-    "underpass",
-    "overpass",
-    "multipass",
-    "getpass",
-    "askpass",
-];
 
-/// Words of a key that everybody may have.
-const PUBLIC: &[&str] = &["public", "pub", "publishable", "foreign", "partition", "sort"];
-/// Words beside `key` that make it one of an API even where a cipher is named.
-const ACCESS: &[&str] = &["access", "api"];
-/// Words before `token` that make it one of a list or of a text.
-const PAGING: &[&str] = &[
-    "next",
-    "page",
-    "continuation",
-    "sync",
-    "previous",
-    "prev",
-    "cancellation",
-    "max",
-    "num",
-    "total",
-    "stop",
-    "pad",
-    "eos",
-    "bos",
-    "unk",
-    "mask",
-    "input",
-    "output",
-    "prompt",
-    "completion",
-];
-
-/// The lists above, each as the bit it has in [`WORDS`].
+/// The lists of `words.rs`, each as the bit it has in [`WORDS`].
 #[derive(Clone, Copy)]
 #[repr(u32)]
 enum List {
@@ -565,10 +49,24 @@ enum List {
 }
 
 static WORDS: LazyLock<Dictionary> = LazyLock::new(|| {
-    Dictionary::new(&[
-        PASSWORD, SECRET, TOKEN, API_KEY, KEYED, CIPHER, ABOUT, PASSED, PLAIN_KEYS, DOING, NOT_PASS, PUBLIC,
-        ACCESS, PAGING,
-    ])
+    let lists = [
+        words::PASSWORD,
+        words::SECRET,
+        words::TOKEN,
+        words::API_KEY,
+        words::KEYED,
+        words::CIPHER,
+        words::ABOUT,
+        words::PASSED,
+        words::PLAIN_KEYS,
+        words::DOING,
+        words::NOT_PASS,
+        words::PUBLIC,
+        words::ACCESS,
+        words::PAGING,
+    ]
+    .map(|list| list.split(' ').collect::<Vec<_>>());
+    Dictionary::new(&lists.each_ref().map(Vec::as_slice))
 });
 
 /// Names that were looked at last, by a hash: the same few come again and again.
@@ -632,6 +130,9 @@ fn promise(name: &[u8]) -> Option<Kind> {
             || PASSWORD_ENDINGS.iter().any(|e| word.ends_with(e))
             || word.ends_with("pass") && !is(i, List::NotPass)
     };
+    if name == b"pre-shared-key" {
+        return Some(Kind::Password);
+    }
     if end.ends_with("apikey") || ends(List::ApiKey) {
         return Some(Kind::ApiKey);
     }
@@ -724,16 +225,6 @@ mod tests {
             for name in names {
                 prop_assert_eq!(classify(name.as_bytes()), promise(name.as_bytes()));
             }
-        }
-
-        #[test]
-        fn stems_are_where_they_are(letters in "[7a-zA-Z@:=' ]{4}", stem in 0..STEMS.len(), take in 0..=4usize) {
-            let stem = STEMS[stem];
-            let mut four = *letters.as_bytes().first_chunk().expect("four");
-            let take = take.min(stem.len());
-            four[..take].copy_from_slice(&stem[..take]);
-            let naive = STEMS.iter().position(|s| four[..s.len()].eq_ignore_ascii_case(s));
-            prop_assert_eq!(begins(four), naive.map(|n| n < NAMES));
         }
     }
 

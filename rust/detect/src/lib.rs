@@ -12,6 +12,7 @@
 //! assert_eq!(detector.rules()[usize::from(found[0].rule)].label, "PASSWORD");
 //! ```
 
+mod address;
 mod assign;
 mod authorization;
 #[cfg(target_arch = "x86_64")]
@@ -19,6 +20,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod beginnings;
+mod beside;
+mod call;
 mod checks;
 mod chosen;
 mod class;
@@ -34,24 +37,31 @@ mod index;
 mod keys;
 mod known;
 mod lexicon;
+mod login;
 mod masks;
 mod pairs;
 mod pattern;
 mod pem;
+
 mod pii;
 mod policy;
 mod prose;
 mod random;
 mod rule;
 mod shape;
+mod shorthand;
 mod sign;
+mod signed;
+mod stems;
 mod token;
 mod triggers;
 mod url;
 mod value;
 mod view;
 mod window;
+mod words;
 mod worth;
+mod wrapped;
 
 pub use detector::{Detector, Match, Part, settle};
 pub use lexicon::Lexicon;

@@ -231,7 +231,7 @@ fn skip(window: Window<'_>, at: usize) -> Look<usize> {
 fn indent(window: Window<'_>, key: usize) -> Option<usize> {
     let before = window.back(key, INDENT);
     let lead = ByteSet::of(b" -?\"'").run_back(before);
-    let depth = lead - QUOTES.run_back(before);
+    let depth = lead - ByteSet::of(b"\"'").run_back(before);
     match before[..before.len() - lead].last() {
         Some(b'\n') => Some(depth),
         None if key == lead => Some(depth),

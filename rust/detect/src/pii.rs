@@ -1,9 +1,7 @@
-//! Personal data by form and checksum: cards, SSN, IBAN; e-mail, telephone, IP and MAC addresses when asked for.
-
-use std::net::Ipv6Addr;
+//! Personal numbers by form and checksum: cards, SSN, IBAN.
 
 use crate::checks;
-use crate::class::{ALNUM, ByteSet, DIGIT, HEX};
+use crate::class::{ALNUM, ByteSet, DIGIT};
 use crate::engine::Scan;
 use crate::rule::rank;
 use crate::window::{Look, Window};
@@ -38,7 +36,7 @@ fn is_other(before: &[u8]) -> bool {
 }
 
 /// Whether a number that begins at `at` is part of something longer.
-fn glued_before(window: Window<'_>, at: usize) -> bool {
+pub(crate) fn glued_before(window: Window<'_>, at: usize) -> bool {
     match window.before(at) {
         Some(b) if b.is_ascii_alphanumeric() => crate::token::escape_len(window, at - 1) == 0,
         Some(b'_' | b'.' | b'-' | b'/' | b'+') => true,
@@ -46,7 +44,7 @@ fn glued_before(window: Window<'_>, at: usize) -> bool {
     }
 }
 
-fn glued_after(window: Window<'_>, end: usize) -> Look<bool> {
+pub(crate) fn glued_after(window: Window<'_>, end: usize) -> Look<bool> {
     Ok(match window.at(end)? {
         Some(b'-' | b'.' | b'_') => window.at(end + 1)?.is_some_and(|b| b.is_ascii_alphanumeric()),
         Some(b) => b.is_ascii_alphanumeric(),
@@ -65,6 +63,25 @@ impl Scan<'_, '_> {
             && !is_other(self.window.back(at, 24))
         {
             self.push(rule, rank::FORM, at, end, 0);
+        }
+        Ok(())
+    }
+
+    /// The name of a social security number ends at `end`: the number, which needs no dashes there.
+    pub(crate) fn named_ssn(&mut self, end: usize) -> Look<()> {
+        let Some(rule) = self.engine.parsers.ssn else { return Ok(()) };
+        let window = self.window;
+        let start = window.run(end, &ByteSet::of(b" \t\"'\\:=#"), 8)?;
+        let stop = window.run(start, &DIGIT.or(ByteSet::of(b" -.")), 12)?;
+        let stop = stop - ByteSet::of(b" -.").run_back(&window.text[start..stop]);
+        let groups: Vec<usize> =
+            window.text[start..stop].split(|b| !b.is_ascii_digit()).map(<[u8]>::len).collect();
+        if start > end
+            && (groups == [9] || groups == [3, 2, 4])
+            && verify("ssn", &window.text[start..stop])
+            && !glued_after(window, stop)?
+        {
+            self.push(rule, rank::FORM, start, stop, 0);
         }
         Ok(())
     }
@@ -95,6 +112,13 @@ impl Scan<'_, '_> {
                 marks += 1;
             }
             match window.at(end)? {
+                // Dots stand in versions and fractions: only groups of four are a card's.
+                Some(b'.')
+                    if separator.is_none_or(|s| s == b'.') && self.engine.wanted.words && end - here == 4 =>
+                {
+                    separator = Some(b'.');
+                    here = end + 1;
+                }
                 Some(b) if SEPARATOR.has(b) && separator.is_none_or(|s| s == b) => {
                     separator = Some(b);
                     here = end + 1;
@@ -151,65 +175,6 @@ impl Scan<'_, '_> {
         }
         Ok(())
     }
-
-    /// `@` at `at`: an address (RFC 5322 dot-atom, RFC 1035 names).
-    pub(crate) fn email(&mut self, at: usize) -> Look<()> {
-        let Some(rule) = self.engine.parsers.email else { return Ok(()) };
-        let window = self.window;
-        let local = ALNUM.or(ByteSet::of(b"._%+'-"));
-        let mut start = at - local.run_back(window.back(at, 64));
-        start += crate::token::escape_len(window, start);
-        while start < at && matches!(window.text[start], b'.' | b'\'' | b'-' | b'%') {
-            start += 1;
-        }
-        let mut end = window.run(at + 1, &ALNUM.or(ByteSet::of(b".-")), 255)?;
-        while end > at && matches!(window.text[end - 1], b'.' | b'-') {
-            end -= 1;
-        }
-        let domain = &window.text[at + 1..end];
-        let mut labels = domain.rsplit(|&b| b == b'.');
-        let top = labels.next().unwrap_or_default();
-        let named = top.len() >= 2 && top.iter().all(u8::is_ascii_alphabetic) || top.starts_with(b"xn--");
-        let mut rest = labels.peekable();
-        if start < at && named && rest.peek().is_some() && rest.all(|l| !l.is_empty()) {
-            self.push(rule, rank::FORM, start, end, 0);
-        }
-        Ok(())
-    }
-
-    /// A word begins at `at`: addresses and numbers that have no sign of their own.
-    pub(crate) fn word(&mut self, at: usize) -> Look<()> {
-        let window = self.window;
-        let engine = self.engine;
-        for &n in &engine.index.words {
-            let rule = &engine.index.rules[usize::from(n)];
-            if !glued_before(window, at) && self.shape(rule, at, true)? {
-                return Ok(());
-            }
-        }
-        let first = window.text[at];
-        if HEX.has(first) && window.before(at) != Some(b':') {
-            if let Some(rule) = engine.parsers.mac
-                && let Some(end) = mac(window, at)?
-            {
-                self.push(rule, rank::FORM, at, end, 0);
-                return Ok(());
-            }
-            if let Some(rule) = engine.parsers.ip
-                && let Some(end) = ip(window, at)?
-            {
-                self.push(rule, rank::FORM, at, end, 0);
-                return Ok(());
-            }
-        }
-        if first.is_ascii_digit()
-            && let Some(rule) = engine.parsers.phone
-            && let Some((start, end)) = phone(window, at)?
-        {
-            self.push(rule, rank::FORM, start, end, 0);
-        }
-        Ok(())
-    }
 }
 
 /// Whether the first digits and the length are those of a card network (ISO/IEC 7812).
@@ -230,103 +195,6 @@ fn is_card(number: &[u8]) -> bool {
         5000..=5099 | 5600..=5899 | 6000..=6999 => (12..=19).contains(&len),
         _ => false,
     }
-}
-
-fn mac(window: Window<'_>, at: usize) -> Look<Option<usize>> {
-    let mut here = at;
-    let mut sign = None;
-    for pair in 0..6 {
-        if window.run(here, &HEX, 3)? != here + 2 {
-            return Ok(None);
-        }
-        here += 2;
-        if pair < 5 {
-            match window.at(here)? {
-                Some(b @ (b':' | b'-')) if sign.is_none_or(|s| s == b) => sign = Some(b),
-                _ => return Ok(None),
-            }
-            here += 1;
-        }
-    }
-    Ok((!window.at(here)?.is_some_and(|b| b == b':' || b == b'-' || b.is_ascii_alphanumeric()))
-        .then_some(here))
-}
-
-fn ip(window: Window<'_>, at: usize) -> Look<Option<usize>> {
-    let end = window.run(at, &HEX.or(ByteSet::of(b":.")), 64)?;
-    let text = &window.text[at..end];
-    let text = &text[..text.len() - ByteSet::of(b".:").run_back(text)];
-    let end = at + text.len();
-    if glued_before(window, at) && window.before(at) != Some(b'/') {
-        return Ok(None);
-    }
-    let Ok(text) = std::str::from_utf8(text) else { return Ok(None) };
-    let six = text.bytes().filter(|&b| b == b':').count() >= 2;
-    if six {
-        let free = !window.at(end)?.is_some_and(|b| b.is_ascii_alphanumeric());
-        return Ok((free && text.len() > 6 && text.parse::<Ipv6Addr>().is_ok()).then_some(end));
-    }
-    // Four numbers below 256; a port may follow.
-    let text = text.split(':').next().unwrap_or("");
-    let end = at + text.len();
-    let parts: Vec<&str> = text.split('.').collect();
-    let four = parts.len() == 4
-        && parts
-            .iter()
-            .all(|p| p.len() <= 3 && p.bytes().all(|b| b.is_ascii_digit()) && p.parse::<u8>().is_ok());
-    if !four {
-        return Ok(None);
-    }
-    let free = match window.at(end)? {
-        Some(b'.') => !window.at(end + 1)?.is_some_and(|b| b.is_ascii_digit()),
-        Some(b) => !b.is_ascii_alphanumeric(),
-        None => true,
-    };
-    Ok(free.then_some(end))
-}
-
-/// A telephone number: international (E.164), or national with the separators that people write.
-fn phone(window: Window<'_>, at: usize) -> Look<Option<(usize, usize)>> {
-    let mut start = at;
-    let signs = ByteSet::of(b"(+");
-    start -= signs.run_back(window.back(at, 3));
-    if start == at && glued_before(window, at)
-        || window.before(start).is_some_and(|b| b.is_ascii_alphanumeric())
-    {
-        return Ok(None);
-    }
-    let plus = window.text[start..at].contains(&b'+');
-    let mut end = at;
-    let mut digits = 0;
-    let mut groups = 0;
-    let mut odd = false;
-    loop {
-        let stop = window.run(end, &DIGIT, 16)?;
-        if stop == end {
-            break;
-        }
-        digits += stop - end;
-        groups += 1;
-        odd |= stop - end > 6 && groups > 1 && !plus;
-        end = stop;
-        let next = window.run(end, &ByteSet::of(b" -.()"), 3)?;
-        if next == end || !window.at(next)?.is_some_and(|b| b.is_ascii_digit()) {
-            break;
-        }
-        end = next;
-    }
-    let text = &window.text[start..end];
-    let form = if plus {
-        (8..=15).contains(&digits)
-    } else {
-        let area = text.starts_with(b"(") && groups >= 2 && (7..=11).contains(&digits);
-        let dashed = text.iter().filter(|&&b| b == b'-').count() == 2 && digits == 10 && groups == 3;
-        let trunk =
-            text.starts_with(b"0") && groups >= 2 && (9..=11).contains(&digits) && !text.contains(&b'.');
-        area || dashed || trunk
-    };
-    let date = groups == 3 && text.len() == 10 && digits == 8;
-    Ok((form && !date && !odd && !glued_after(window, end)?).then_some((start, end)))
 }
 
 #[cfg(test)]
@@ -353,5 +221,79 @@ mod tests {
         ] {
             assert!(!is_other(text.as_bytes()), "{text}");
         }
+    }
+
+    /// What of `text` is found with every rule for personal data.
+    fn found(text: &str) -> Vec<&str> {
+        let policy = crate::Policy { pii: crate::Pii::All, ..crate::Policy::default() };
+        let detector = crate::Detector::new(&policy).unwrap_or_else(|e| panic!("{e}"));
+        detector.scan(text.as_bytes()).iter().map(|m| &text[m.start..m.end]).collect()
+    }
+
+    #[test]
+    fn addresses_in_the_ways_they_are_written() {
+        for address in [
+            "::ffff:192.0.2.128",
+            "2001:db8::",
+            "64:ff9b::192.0.2.33",
+            "fd12:3456:789a:1::1",
+            "203.0.113.77",
+            "josé@example.test",
+            "bob@bücher.example",
+            "\"john doe\"@example.test",
+            "1-800-555-0199",
+            "415.555.2671",
+            "001 415 555 2671",
+        ] {
+            assert_eq!(found(&format!("x {address} y")), [address]);
+            assert_eq!(found(&format!("client={address}, y")), [address]);
+        }
+        for text in [
+            "abc::def::ghi",
+            "cafe::babe::object",
+            "face::beef()",
+            "version 1.2.3.4 of x",
+            "section 1.2.3.4",
+            "git@github.test:a/b.git",
+            "icon@2x.png",
+            "id 123-45-67890",
+            "联系我@例",
+        ] {
+            assert!(found(text).is_empty(), "{text}: {:?}", found(text));
+        }
+    }
+
+    #[test]
+    fn numbers_in_the_ways_they_are_grouped() {
+        let complete = |name: &str, digits: &str| {
+            let mut number = digits.as_bytes().to_vec();
+            (checks::find(name).expect("is there").complete)(&mut number);
+            String::from_utf8(number).expect("digits")
+        };
+        let iban = complete("iban", "DE00123456781234567890");
+        let card = complete("luhn", "4357267937980718");
+        let groups = |number: &str, sign: &str| {
+            let parts: Vec<&str> =
+                number.as_bytes().chunks(4).filter_map(|c| std::str::from_utf8(c).ok()).collect();
+            parts.join(sign)
+        };
+        for number in [&iban, &card] {
+            for sign in ["", " ", "-", "\u{a0}", "\u{202f}"] {
+                let written = groups(number, sign);
+                assert_eq!(found(&format!("no {written}, y")), [written.as_str()]);
+            }
+        }
+        let dotted = groups(&card, ".");
+        assert_eq!(found(&format!("no {dotted} y")), [dotted.as_str()]);
+        let ssn = complete("ssn", "512345678");
+        let named = [
+            format!("\"ssn\":\"{ssn}\""),
+            format!("SSN: {} {} {}", &ssn[..3], &ssn[3..5], &ssn[5..]),
+            format!("socialSecurityNumber={ssn}"),
+        ];
+        for text in &named {
+            assert_eq!(found(text).len(), 1, "{text}");
+        }
+        assert!(found("ssn: 000123456, class_ssn 1234").is_empty());
     }
 }

@@ -58,13 +58,19 @@ impl Scan<'_, '_> {
         }
         let near =
             |tell: &&str| crate::index::find(&rest[..(words + tell.len()).min(rest.len())], tell.as_bytes());
-        let told = TELLS.iter().filter_map(|t| near(t).map(|i| (i, t)));
         // "was changed to", "has been set to"
         let done = |i: usize| rest[..i].ends_with(b"set") || rest[..i].ends_with(b"changed");
-        if let Some((i, tell)) = told.filter(|(i, t)| done(*i) || !t.starts_with(" to")).min()
-            && self.tell(kind, word_end + i + tell.len(), i == 0, *tell == " is ")?
-        {
-            return Ok(());
+        let told = TELLS.iter().filter_map(|t| near(t).map(|i| (i, t)));
+        let told = told.filter(|(i, t)| done(*i) || !t.starts_with(" to"));
+        // "is generated for root: x": the first word that tells may tell of something else.
+        let ends = told.fold(None, |ends: Option<[(usize, &&str); 2]>, tell| {
+            let [first, last] = ends.unwrap_or([tell; 2]);
+            Some([first.min(tell), last.max(tell)])
+        });
+        for (i, tell) in ends.into_iter().flatten() {
+            if self.tell(kind, word_end + i + tell.len(), i == 0, *tell == " is ")? {
+                return Ok(());
+            }
         }
         self.joined_by(kind, word_end, rest)
     }
@@ -81,7 +87,7 @@ impl Scan<'_, '_> {
     /// word, behind which a quoted text is meant.
     fn tell(&mut self, kind: Kind, at: usize, next: bool, is: bool) -> Look<bool> {
         let window = self.window;
-        let at = window.run(at, &BLANK, 8)?;
+        let at = window.run(at, &BLANK, 64)?;
         let open = window.run(at, &ByteSet::of(b"\\"), 4)?;
         if window.at(open)?.is_some_and(|b| QUOTES.has(b)) {
             let Some(value) = self.value(Sign::Pair, at)? else { return Ok(false) };

@@ -6,6 +6,7 @@ use crate::class::{ALNUM, ALPHA, ByteSet, SPACE};
 use crate::engine::Scan;
 use crate::keys::{self, Kind};
 use crate::window::Look;
+use crate::worth::strong;
 
 /// What stands between a name and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,13 @@ impl Scan<'_, '_> {
                 }
                 // A path of code: `onepass::DFA`.
                 if window.starts_with(at, b"::")? {
+                    // LDIF: base64 follows.
+                    if kind == Kind::Password
+                        && window.at(at + 2)? == Some(b' ')
+                        && self.begins_its_line(start)
+                    {
+                        return after(2);
+                    }
                     let name = &window.text[start..end];
                     let made = window.at(at + 2)? == Some(b'=') && !name.iter().any(u8::is_ascii_lowercase);
                     return Ok(made.then_some((Sign::Assign, at + 3)));
@@ -104,6 +112,8 @@ impl Scan<'_, '_> {
             }
             b'>' if self.in_tag(start) || quoted && self.in_name(start) => Ok(Some((Sign::Tag, at + 1))),
             b'\n' | b'\r' | b'<' if self.is_named(start) => self.beside(at),
+            // R: password <- "x"
+            b'<' if window.starts_with(at, b"<- ")? => Ok(Some((Sign::Pair, at + 2))),
             b'<' => self.cell(at),
             b'\n' if window.text[start] == b'-' => self.next_item(start, at),
             // A default: `process.env.X || "x"`, `getenv("X") or "x"`, `fetch("X") { "x" }`, `X ?= x`.
@@ -130,6 +140,11 @@ impl Scan<'_, '_> {
                 let close = window.run(at, &not(b"<>\n"), 128)?;
                 Ok((window.at(close)? == Some(b'>')).then_some((Sign::Tag, close + 1)))
             }
+            // <setting name="ApiSecret" serializeAs="String"><value>
+            b's' | b'x' | b't' if at > word_end && quoted && self.in_name(start) => {
+                let close = window.run(at, &not(b"<>\n"), 128)?;
+                Ok((window.at(close)? == Some(b'>')).then_some((Sign::Tag, close + 1)))
+            }
             b'v' | b'V' | b'c' if quoted && at > word_end => {
                 // <add key="Password" value="x"/>, <meta name="token" content="x">
                 for word in [&b"value"[..], b"content"] {
@@ -145,10 +160,55 @@ impl Scan<'_, '_> {
                 if name.starts_with(b"-") || quote || self.logs_in(start, kind) || self.is_set(start, name) {
                     return Ok(Some((Sign::Blank, at)));
                 }
+                if let Some(place) = self.dumped(kind, start, word_end, at)? {
+                    return Ok(Some((Sign::Blank, place)));
+                }
                 self.typed(at)
             }
             _ => Ok(None),
         }
+    }
+
+    /// Where the value begins behind blanks alone, in the notations that have no sign: `DefaultPassword  REG_SZ  x` of the
+    /// Windows registry, `password 7 0822455D` and `secret 5 $1$…` of network devices, `secret "x";` of servers, and
+    /// columns with nothing else on their line.
+    fn dumped(&self, kind: Kind, start: usize, word_end: usize, at: usize) -> Look<Option<usize>> {
+        let window = self.window;
+        if !matches!(kind, Kind::Password | Kind::Secret | Kind::Token) {
+            return Ok(None);
+        }
+        for lead in [&b"REG_SZ"[..], b"/t REG_SZ /d"] {
+            let value = at + lead.len();
+            if window.starts_with(at, lead)? && window.at(value)?.is_some_and(|b| BLANK.has(b)) {
+                return Ok(Some(value));
+            }
+        }
+        let end = window.run(at, &not(b" \t\r\n"), 256)?;
+        let word = &window.text[at..end];
+        let next = window.at(end)?;
+        if kind == Kind::Secret {
+            let quoted = word.len() > 12 && word.starts_with(b"\"") && word.ends_with(b"\";");
+            let server = quoted && window.text[start..word_end].eq_ignore_ascii_case(b"secret");
+            return Ok((server && strong(&word[1..word.len() - 2])).then_some(at));
+        }
+        // One digit says how the device has written it.
+        if word.len() == 1 && word[0].is_ascii_digit() && next == Some(b' ') {
+            let stop = window.run(end + 1, &not(b" \t\r\n"), 128)?;
+            let value = &window.text[end + 1..stop];
+            let hex = value.len() >= 8 && value.iter().all(u8::is_ascii_hexdigit);
+            return Ok((hex || chosen::may_be(value)).then_some(at));
+        }
+        let lone = at - word_end >= 2
+            && self.begins_its_line(start)
+            && next.is_none_or(|b| matches!(b, b'\r' | b'\n'))
+            && chosen::may_be(word);
+        Ok(lone.then_some(at))
+    }
+
+    /// Whether nothing but blanks stands before `start` on its line.
+    fn begins_its_line(&self, start: usize) -> bool {
+        let before = self.window.back(start, 64);
+        before[..before.len() - BLANK.run_back(before)].last().is_none_or(|b| *b == b'\n')
     }
 
     /// Whether one of the signs that stand behind few names goes on at `end`: `X?=y`, `$h->{password} = y`, the end of the

@@ -2,20 +2,19 @@
 
 use crate::class::{ByteSet, DIGIT, SPACE, TOKEN};
 use crate::decoy;
-use crate::engine::Scan;
+use crate::engine::{Candidate, Scan};
 use crate::index::{self, NEAR, RUN};
 use crate::random;
 use crate::rule::ShapeRule;
 use crate::shape::{Hit, OPEN};
 use crate::window::{Look, Window};
 
-/// What a wrapped token may be made of, piece by piece.
-const VISIBLE: ByteSet = TOKEN.or(ByteSet::of(b"+/=.~:$!@"));
 /// What tokens without a prefix may be made of beside the characters of runs.
-const WIDE: ByteSet = TOKEN.or(ByteSet::of(b"+/.~"));
-/// Pieces of a wrapped token, and bytes in all.
-const PIECES: usize = 12;
-const JOINED: usize = 2048;
+pub(crate) const WIDE: ByteSet = TOKEN.or(ByteSet::of(b"+/.~^"));
+/// What several parts are made of, and the signs between them.
+const PARTS: ByteSet = WIDE.or(ByteSet::of(b":|*"));
+/// The last of several parts is at least so long.
+const PART: usize = 20;
 /// How many bytes of a run are searched for a prefix after `-` or `_`.
 const INNER: usize = 128;
 
@@ -39,6 +38,8 @@ impl Scan<'_, '_> {
         }
         if !found {
             found = self.near(escaped, end)?;
+        } else if end - escaped == 20 {
+            self.aws_secret(escaped, end)?;
         }
         let account = &window.text[escaped..end];
         if let [a, b, c, d, ..] = account
@@ -111,11 +112,16 @@ impl Scan<'_, '_> {
     #[inline(never)]
     fn prefix(&mut self, at: usize, first: bool) -> Look<bool> {
         let engine = self.engine;
+        let before = self.out.len();
         for (n, _) in engine.index.inside(self.window.text, at) {
-            let rule = &engine.index.rules[usize::from(n)];
-            if self.shape(rule, at, first)? {
-                return Ok(true);
-            }
+            self.shape(&engine.index.rules[usize::from(n)], at, first)?;
+        }
+        if self.out.len() > before {
+            // The one that takes most: what is a token to one rule may be the beginning of another's.
+            let better = |a: Candidate, b: Candidate| if (b.end, b.rank) > (a.end, a.rank) { b } else { a };
+            let best = self.out.drain(before..).reduce(better);
+            self.out.extend(best);
+            return Ok(true);
         }
         if first {
             for (n, _) in engine.index.inside(self.window.text, at) {
@@ -165,6 +171,10 @@ impl Scan<'_, '_> {
     fn begins_at(&mut self, at: usize) -> Look<()> {
         let engine = self.engine;
         for (n, at) in engine.index.literal(self.window.text, at) {
+            if n == index::LEAD {
+                self.lead(at)?;
+                continue;
+            }
             if self.shape(&engine.index.rules[usize::from(n)], at, true)? {
                 break;
             }
@@ -216,7 +226,7 @@ impl Scan<'_, '_> {
     pub(crate) fn near(&mut self, start: usize, end: usize) -> Look<bool> {
         let window = self.window;
         let near = &self.engine.index.near;
-        let wide = |b: u8| matches!(b, b'+' | b'/' | b'.' | b'~');
+        let wide = |b: u8| matches!(b, b'+' | b'/' | b'.' | b'~' | b'^');
         let next = window.at(end)?;
         let (mut from, mut long) = (start, end - start);
         if window.before(start).is_some_and(wide) || next.is_some_and(|b| wide(b) || b == b'=') {
@@ -246,9 +256,14 @@ impl Scan<'_, '_> {
         let short = near.takes(end - start, kinds);
         let both = || near.takes(pair, index::features(&window.text[from..from + pair]));
         let both = (pair > long).then(both).flatten();
-        let Some(plain) = short.max(whole).max(both) else { return Ok(false) };
+        // The same, where the run is the last of the parts.
+        let (mut first, mut last) = (from, None);
+        if end - start >= PART && matches!(window.before(from), Some(b':' | b'|')) {
+            (first, last) = self.last_part(from, from + long);
+        }
+        let Some(plain) = short.max(whole).max(both).max(last) else { return Ok(false) };
         let mut words = std::mem::take(&mut self.words);
-        let context = from.saturating_sub(NEAR);
+        let context = first.saturating_sub(NEAR);
         near.words_in(&window.text[context..], from + 1 - context, &mut words);
         let random =
             || random::is_random(token) || long > end - start && random::is_random(&window.text[start..end]);
@@ -257,26 +272,51 @@ impl Scan<'_, '_> {
             self.words = words;
             return Ok(false);
         }
-        let context = own_context(window.back(from, NEAR));
-        near.words_in(context, context.len(), &mut words);
+        self.words = words;
+        self.nearest([first, from, start], [end, from + long, from + pair])
+    }
+
+    /// Where the parts begin of which `from..end` is the last, and whether a rule takes them all: see [`index::Near::takes`].
+    #[inline(never)]
+    fn last_part(&self, from: usize, end: usize) -> (usize, Option<bool>) {
+        let window = self.window;
+        let first = from - PARTS.run_back(window.back(from, 128));
+        let near = &self.engine.index.near;
+        (first, near.takes(end - first, index::features(&window.text[first..end])))
+    }
+
+    /// The surest rule, of those with a word before the token, that takes one beginning at one of `starts`: the whole
+    /// before a part, as what begins in the run may be the rest of what began before it.
+    #[inline(never)]
+    fn nearest(&mut self, starts: [usize; 3], ends: [usize; 3]) -> Look<bool> {
+        let window = self.window;
+        let near = &self.engine.index.near;
+        let [first, from, start] = starts;
+        let mut words = std::mem::take(&mut self.words);
+        let lengths = [ends[0] - start, ends[1] - from, ends[2] - from, ends[1] - first];
+        let context = first - own_context(window.back(first, NEAR)).len();
+        near.words_in(&window.text[context..], from - context, &mut words);
         let mut best: Option<(u16, u8, Hit)> = None;
-        for n in near.rules_for(&words, [end - start, long, pair]) {
+        for n in near.rules_for(&words, lengths) {
             let rule = &self.engine.index.rules[usize::from(n)];
-            // The whole before a part: what begins in the run may be the rest of what began before it.
-            for at in [from, start] {
+            for (n, at) in starts.into_iter().enumerate() {
+                if n > 0 && at == starts[n - 1] {
+                    continue;
+                }
                 let free = at != start
+                    || at == from && first < from
                     || window.before(at).is_none_or(|b| !b.is_ascii_alphanumeric() && b != b'/')
                     || escape_len(window, at - 1) > 0;
-                if !free || best.as_ref().is_some_and(|b| b.1 >= rule.rank) {
+                if !free || best.as_ref().is_some_and(|b| b.1 > rule.rank) {
                     continue;
                 }
                 if let Some(hit) =
                     rule.shape.matches(window, at, false)?.filter(|h| accepts(rule, window.text, h))
+                    && best
+                        .as_ref()
+                        .is_none_or(|b| (rule.rank, hit.end - hit.start) > (b.1, b.2.end - b.2.start))
                 {
                     best = Some((rule.rule, rule.rank, hit));
-                }
-                if from == start {
-                    break;
                 }
             }
         }
@@ -285,77 +325,6 @@ impl Scan<'_, '_> {
             self.push_hit(*rule, *rank, hit);
         }
         Ok(best.is_some())
-    }
-
-    /// A token that a line break, or a `\n` of JSON, cut into pieces.
-    #[inline(never)]
-    fn wrapped(&mut self, start: usize, escaped: usize, end: usize, found: bool) -> Look<()> {
-        let window = self.window;
-        let engine = self.engine;
-        // Its beginning may be the short run that ends the line before.
-        if !found && let Some(left) = left_piece(window, start) {
-            let run = left + TOKEN.run(&window.text[left..start]);
-            if engine.index.may_begin(&window.text[left..run]) {
-                self.joined(left, 0)?;
-            }
-        }
-        if !matches!(window.at(end)?, Some(b'\n' | b'\r' | b'\\' | b'.' | b'=' | b'/' | b'+' | b'"' | b'\''))
-        {
-            return Ok(());
-        }
-        for at in [start, escaped] {
-            if engine.index.inside(window.text, at).next().is_some() {
-                let matched = self.out.last().filter(|c| found && c.start == at).map_or(0, |c| c.end - at);
-                self.joined(at, matched)?;
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    /// Joins the pieces of a token that begins at `start` until a rule is content; `matched` bytes already are a token.
-    #[inline(never)]
-    fn joined(&mut self, start: usize, matched: usize) -> Look<()> {
-        let window = self.window;
-        let mut text: Vec<u8> = vec![];
-        // For each piece: its beginning in the joined text and in the source.
-        let mut map: Vec<(usize, usize)> = vec![];
-        let mut at = start;
-        for piece in 0..PIECES {
-            let end = window.run(at, &VISIBLE, JOINED)?;
-            map.push((text.len(), at));
-            text.extend_from_slice(&window.text[at..end]);
-            let next = after_break(window, end)?;
-            if piece > 0 && text.len() > matched {
-                for (n, _) in self.engine.index.inside(&text, 0) {
-                    let rule = &self.engine.index.rules[usize::from(n)];
-                    let whole = Window::whole(&text);
-                    let Ok(Some(hit)) = rule.shape.matches(whole, 0, false) else { continue };
-                    let (from, source) = map[map.len() - 1];
-                    // All of the last piece, and a piece that is no word of its own.
-                    let fits = hit.end > from && accepts(rule, &text, &hit);
-                    let certain = matched == 0;
-                    if fits && (certain || continues(&text[from..hit.end])) {
-                        let end = source + (hit.end - from);
-                        let public = if hit.secret.0 == 0 { hit.body } else { 0 };
-                        let begin = map
-                            .iter()
-                            .rev()
-                            .find(|m| m.0 <= hit.secret.0)
-                            .map_or(start, |m| m.1 + hit.secret.0 - m.0);
-                        self.push(rule.rule, rule.rank, begin, end, public.min(map[1].0));
-                        if matched == 0 {
-                            return Ok(());
-                        }
-                    }
-                }
-            }
-            match next {
-                Some(next) if text.len() < JOINED => at = next,
-                _ => break,
-            }
-        }
-        Ok(())
     }
 }
 
@@ -400,11 +369,6 @@ pub(crate) fn accepts(rule: &ShapeRule, text: &[u8], hit: &Hit) -> bool {
     if random { !decoy::is_stand_in(body) && random::is_random(body) } else { !decoy::is_blank(body) }
 }
 
-/// Whether a piece on the next line goes on with the token rather than with the text: not a plain word.
-fn continues(piece: &[u8]) -> bool {
-    piece.len() >= 8 && random::is_random(piece)
-}
-
 /// How many characters of a run belong to an escape sequence that began before it: `\n`, `\u0041`, `\x41`, `%2D`, colours.
 pub(crate) fn escape_len(window: Window<'_>, start: usize) -> usize {
     match window.before(start) {
@@ -441,81 +405,9 @@ fn color_len(window: Window<'_>, start: usize) -> usize {
     if escape && run.get(digits).is_some_and(u8::is_ascii_alphabetic) { digits + 1 } else { 0 }
 }
 
-/// Where a token goes on after a line break at `end`: the break itself or its escaped form, and indentation.
-fn after_break(window: Window<'_>, end: usize) -> Look<Option<usize>> {
-    let mut at = end;
-    while window.at(at)? == Some(b'\\') {
-        at += 1;
-    }
-    let slashes = at - end;
-    let broke = match window.at(at)? {
-        Some(b'\n') => 1,
-        Some(b'"' | b'\'') if slashes == 0 => return between_literals(window, at),
-        Some(b'\r') if window.at(at + 1)? == Some(b'\n') => 2,
-        Some(b'n') if slashes > 0 => 1,
-        Some(b'r') if slashes > 0 => {
-            let next = window.run(at + 1, &ByteSet::of(b"\\"), 4)?;
-            if next > at + 1 && window.at(next)? == Some(b'n') { next + 1 - at } else { return Ok(None) }
-        }
-        _ => return Ok(None),
-    };
-    // Indentation, and the signs of quoted mail and of comments.
-    let next = window.run(at + broke, &ByteSet::of(b" \t>#|*"), 64)?;
-    Ok(window.at(next)?.filter(|&b| VISIBLE.has(b)).map(|_| next))
-}
-
-/// Where a string goes on in the next literal: `"abc" "def"`, `'abc' + 'def'`, on one line or two.
-fn between_literals(window: Window<'_>, quote: usize) -> Look<Option<usize>> {
-    let next = window.run(quote + 1, &SPACE.or(ByteSet::of(b"+.\\")), 64)?;
-    let joined = next > quote + 1 && window.at(next)? == Some(window.text[quote]);
-    Ok((joined && window.at(next + 1)?.is_some_and(|b| VISIBLE.has(b))).then_some(next + 1))
-}
-
-/// The short run that ends the line before the run at `start`, if nothing else stands between.
-fn left_piece(window: Window<'_>, start: usize) -> Option<usize> {
-    let text = window.text;
-    let mut end = start - ByteSet::of(b" \t").run_back(window.back(start, 64));
-    match window.before(end)? {
-        b'\n' => {
-            end -= 1;
-            if window.before(end) == Some(b'\r') {
-                end -= 1;
-            }
-        }
-        // The run's own first letter is the `n` of an escaped break.
-        b'\\' if text.get(start) == Some(&b'n') => {}
-        _ => return None,
-    }
-    left_end(window, end)
-}
-
-/// The short run that ends at a line break at `end`.
-fn left_end(window: Window<'_>, end: usize) -> Option<usize> {
-    let end = end - ByteSet::of(b"\\").run_back(window.back(end, 4));
-    let len = TOKEN.run_back(window.back(end, RUN));
-    (4..RUN).contains(&len).then(|| {
-        let left = end - len;
-        left + escape_len(window, left)
-    })
-}
-
-/// The short run, from where to where, that may be the first piece of a token which goes on at `at`.
-pub(crate) fn open_piece(window: Window<'_>, at: usize) -> Option<(usize, usize)> {
-    let blank = ByteSet::of(b" \t").run_back(window.back(at, 64));
-    let mut end = at - blank;
-    if window.before(end)? != b'\n' {
-        return None;
-    }
-    end -= 1;
-    if window.before(end) == Some(b'\r') {
-        end -= 1;
-    }
-    left_end(window, end).map(|left| (left, end))
-}
-
 /// The part of a token's context that is not another token's: what comes after the last of them, or after the
 /// placeholder that took its place.
-fn own_context(context: &[u8]) -> &[u8] {
+pub(crate) fn own_context(context: &[u8]) -> &[u8] {
     let mut at = 0;
     let mut from = 0;
     while at < context.len() {

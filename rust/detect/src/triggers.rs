@@ -138,7 +138,7 @@ pub(crate) fn combine(masks: &Masks, words: usize, wanted: Wanted, lanes: &mut L
         });
         fill(iban, words, |r| {
             let country = upper[r] & ahead(upper, r, 1) & ahead(two, r, 2) & firsts(token, r);
-            country & (ahead(space, r, 4) | ahead(twelve, r, 2))
+            country & (ahead(space, r, 4) | ahead(dash, r, 4) | ahead(twelve, r, 2))
         });
     } else {
         for lane in [ssn, digits, iban] {

@@ -34,6 +34,10 @@ impl Scan<'_, '_> {
         if sign == Sign::Tag {
             let line = at;
             at = window.run(at, &SPACE, 64)?;
+            // <Password><Value>x</Value>
+            if window.starts_with_any_case(at, b"<value>")? {
+                at += 7;
+            }
             if window.starts_with(at, b"<![CDATA[")? {
                 at += 9;
                 let end = window.run(at, &not(b"]\n"), VALUE_MAX)?;
@@ -141,9 +145,8 @@ impl Scan<'_, '_> {
         if inner && self.ends_string(start)? {
             return Ok(None);
         }
-        if escapes == 0 && window.at(start)?.is_some_and(|b| QUOTES.has(b)) {
-            start += 1;
-        }
+        let nested = escapes == 0 && window.at(start)?.is_some_and(|b| QUOTES.has(b));
+        start += usize::from(nested);
         let mut end = start;
         while end - start < VALUE_MAX {
             match window.at(end)? {
@@ -184,10 +187,7 @@ impl Scan<'_, '_> {
         let end = end.min(window.text.len());
         let end = end
             - usize::from(
-                end > start
-                    && escapes == 0
-                    && QUOTES.has(window.text[end - 1])
-                    && window.text[end - 2] != b'\\',
+                end > start && nested && QUOTES.has(window.text[end - 1]) && window.text[end - 2] != b'\\',
             );
         Ok((end > start).then_some(Value { start, end, quoted: true }))
     }

@@ -157,16 +157,18 @@ fn edit(window: Window<'_>, at: usize) -> Look<Option<Edit>> {
             Some(0x80 | 0x81) if window.at(at + 3)?.is_some() => gone(4),
             _ => Ok(None),
         },
-        0xC2 => {
-            if window.at(at + 1)? == Some(0xAD) {
-                gone(2)
-            } else {
-                Ok(None)
-            }
-        }
+        0xC2 => match window.at(at + 1)? {
+            Some(0xAD) => gone(2),
+            // A blank that breaks no line, between the groups of a number.
+            Some(0xA0) if grouped(window, at, 2)? => stands(2, 0x20),
+            _ => Ok(None),
+        },
         0xE2 => match (window.at(at + 1)?, window.at(at + 2)?) {
             // U+200B-200F, U+202A-202E, U+2060-206F
             (Some(0x80), Some(0x8B..=0x8F | 0xAA..=0xAE)) | (Some(0x81), Some(0xA0..=0xAF)) => gone(3),
+            // U+202F, and the dashes U+2010-2013
+            (Some(0x80), Some(0xAF)) if grouped(window, at, 3)? => stands(3, 0x20),
+            (Some(0x80), Some(0x90..=0x93)) if grouped(window, at, 3)? => stands(3, 0x2D),
             _ => Ok(None),
         },
         0xEF => match (window.at(at + 1)?, window.at(at + 2)?) {
@@ -210,6 +212,12 @@ fn edit(window: Window<'_>, at: usize) -> Look<Option<Edit>> {
         }
         _ => Ok(None),
     }
+}
+
+/// Whether the sign of `len` bytes at `at` stands between the groups of a number or an account: a digit and more.
+fn grouped(window: Window<'_>, at: usize, len: usize) -> Look<bool> {
+    Ok(window.before(at).is_some_and(|b| b.is_ascii_alphanumeric())
+        && window.at(at + len)?.is_some_and(|b| b.is_ascii_digit() || b.is_ascii_uppercase()))
 }
 
 /// A terminal's control sequence (ECMA-48 section 5.4), or an operating system command such as a link.

@@ -1,7 +1,7 @@
 //! Texts with a value to find, and texts to leave alone, by the notation that they are written in.
 //!
 //! `{p}` stands for a password, `{s}` for one with signs, `{d}` for a long one of signs as much as of letters, `{h}` for
-//! the digits of a hash, `{t}` for a token and `{w}` for a phrase of words: they are drawn when a test runs, so that this
+//! the digits of a hash, `{i}` and `{k}` for an access key's id and its secret, `{t}` for a token and `{w}` for a phrase of words: they are drawn when a test runs, so that this
 //! directory holds no secret.
 
 #![allow(dead_code)] // each test uses its part
@@ -12,6 +12,7 @@ pub(crate) mod damage;
 mod places;
 mod prose;
 mod signs;
+mod tools;
 mod yaml;
 
 /// One notation: what must be found in it, and what looks like it and must not be.
@@ -37,6 +38,11 @@ pub(crate) const NOTATIONS: &[Notation] = &[
     prose::ENGLISH,
     prose::LANGUAGES,
     prose::TABLES,
+    tools::LISTS,
+    tools::CALLS,
+    tools::SERVERS,
+    tools::DUMPS,
+    tools::MIXED,
 ];
 
 /// A text, and where in it the values stand.
@@ -85,6 +91,18 @@ impl Random {
         format!("a7{token}Q9")
     }
 
+    /// The id of an access key of AWS.
+    fn key_id(&mut self) -> String {
+        format!("AKIA{}", self.text(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"))
+    }
+
+    /// Its secret, whose signs leave no long run.
+    fn key(&mut self) -> String {
+        let [a, b, c] =
+            [13, 12, 13].map(|n| self.text(n, "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"));
+        format!("{a}+{b}/{c}")
+    }
+
     fn phrase(&mut self) -> String {
         let words =
             ["walnut", "copper", "meadow", "lantern", "orbit", "velvet", "thunder", "pickle", "harbor"];
@@ -98,7 +116,8 @@ pub(crate) fn draw(template: &str, seed: u64) -> Case {
     let mut random = Random(seed);
     let (mut text, mut values) = (String::new(), vec![]);
     let mut rest = template;
-    while let Some(at) = ["{p}", "{s}", "{d}", "{h}", "{t}", "{w}"].iter().filter_map(|m| rest.find(m)).min()
+    while let Some(at) =
+        ["{p}", "{s}", "{d}", "{h}", "{i}", "{k}", "{t}", "{w}"].iter().filter_map(|m| rest.find(m)).min()
     {
         text.push_str(&rest[..at]);
         let value = match &rest[at..at + 3] {
@@ -106,6 +125,8 @@ pub(crate) fn draw(template: &str, seed: u64) -> Case {
             "{s}" => random.signs(),
             "{d}" => random.drawn(),
             "{h}" => random.text(40, "0123456789ABCDEF"),
+            "{i}" => random.key_id(),
+            "{k}" => random.key(),
             "{t}" => random.token(),
             _ => random.phrase(),
         };
