@@ -57,7 +57,7 @@ impl Characters {
             let (mut digits, mut signs, mut wide) = (0u8, 0u8, 0u8);
             for (b, before) in block.iter().zip([self.last].iter().chain(block)) {
                 digits += u8::from(b.is_ascii_digit());
-                signs += u8::from(b.is_ascii_punctuation() & (b != before));
+                signs += u8::from(b.is_ascii_punctuation() && b != before);
                 // The first bytes of characters from U+3000 on.
                 wide += u8::from(*b >= 0xE3);
             }
