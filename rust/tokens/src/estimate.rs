@@ -55,12 +55,16 @@ impl Characters {
         // Blocks small enough for sums of a byte each, which become vector code.
         for block in text.as_bytes().chunks(255) {
             let (mut digits, mut signs, mut wide) = (0u8, 0u8, 0u8);
-            for (b, before) in block.iter().zip([self.last].iter().chain(block)) {
+            for b in block {
                 digits += u8::from(b.is_ascii_digit());
-                signs += u8::from(b.is_ascii_punctuation() && b != before);
                 // The first bytes of characters from U+3000 on.
                 wide += u8::from(*b >= 0xE3);
             }
+            let sign = |b: u8, before: u8| u8::from(b.is_ascii_punctuation() && b != before);
+            for (b, before) in block[1..].iter().zip(block) {
+                signs += sign(*b, *before);
+            }
+            signs += sign(block[0], self.last);
             self.digits += usize::from(digits);
             self.signs += usize::from(signs);
             self.wide += usize::from(wide);
