@@ -10,6 +10,7 @@ how far from the truth a factor alone and the weights are on pieces that were no
 from __future__ import annotations
 
 import random
+import string
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,10 +37,10 @@ def pieces(paths: list[str]) -> list[str]:
 
 
 def features(text: str) -> list[int]:
-    """Tokens of the encoding, digits, signs, and characters from U+3000 on."""
-    signs = sum(c.isascii() and c.isprintable() and not c.isalnum() and c != " " for c in text)
+    """Tokens of the encoding, digits, signs (of a row of the same the first), and characters from U+3000 on."""
+    signs = sum(c in string.punctuation and c != before for before, c in zip(" " + text, text, strict=False))
     digits = sum(c.isascii() and c.isdigit() for c in text)
-    return [Tokenizer().count(text), digits, signs, sum(c >= "\u3000" for c in text)]
+    return [Tokenizer().count(text), digits, signs, sum(c >= "\u3000" and c != "\ufffd" for c in text)]
 
 
 def fit(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -242,6 +242,42 @@ def test_an_estimate_is_the_same_for_all_who_ask(text: str, model: str, most: in
         assert tokenizer.count(trim(text, most, tokenizer=tokenizer, redactor=None).text) <= most
 
 
+@given(
+    text=st.lists(st.sampled_from(["word ", "\ud83d", "\ude00", "漢", "퟿", "a", " "]), max_size=20).map("".join),
+    model=st.sampled_from(["gpt-4o", "gemini-2.5-pro", "claude-opus-4-7"]),
+    most=st.integers(0, 30),
+)
+def test_limits_of_halves_of_characters_are_those_of_counts(text: str, model: str, most: int) -> None:
+    tokenizer = Tokenizer.for_model(model)
+    count = tokenizer.count(text)
+    start, end = tokenizer.limit(text, most, tail=True), tokenizer.limit(text, most)
+    assert (end == len(text)) == (start == 0) == (count <= most)
+    assert tokenizer.count(text[:end]) <= most >= tokenizer.count(text[start:])
+
+
+@given(
+    data=st.lists(
+        st.sampled_from([b"word ", b"1", b"\x80", b"\xff", b"\xe3\x81", b"\xe3\x81\x82", b"\xf0\x9f\x98", b"==", b"="])
+    ).map(b"".join),
+    cut=st.integers(0, 40),
+)
+def test_an_estimate_of_bytes_is_that_of_their_text(data: bytes, cut: int) -> None:
+    tokenizer = Tokenizer.for_model("qwen3-32b")
+    counter = tokenizer.counter()
+    counter.feed(data[:cut])
+    counter.feed(data[cut:])
+    assert counter.count == tokenizer.count(data) == tokenizer.count(data.decode("utf-8", "replace"))
+
+
+@pytest.mark.parametrize(
+    "model", ["gemini-2.5-pro", "qwen3-32b", "llama-4", "deepseek-v3", "command-a", "mistral-large"]
+)
+def test_rows_of_signs_are_tokens(model: str) -> None:
+    # Rules of logs and tables: vocabularies have tokens of 16 to 128 such signs.
+    for text in ("=" * 80 + "\n") * 100, "-" * 8_000, "." * 8_000:
+        assert len(text) / 160 <= Tokenizer.for_model(model).count(text) <= len(text) / 16
+
+
 def test_digits_and_signs_weigh_what_they_do_in_a_family() -> None:
     text = "12:34:56.789 10.0.0.1 " * 40
     by_family = {name: Tokenizer.for_model(name).count(text) for name in ("gemini-2.5", "qwen3", "llama-4", "gpt-4o")}

@@ -490,6 +490,17 @@ def test_a_hit_is_whole_wherever_it_goes(explain: bool) -> None:
             _ = hit().nothing
 
 
+def test_a_hit_is_pickled_while_another_thread_makes_its_record() -> None:
+    with MemoryStore(":memory:") as store:
+        store.save("a", "green tea")
+        hit = store.search("tea", "a")[0]
+        found = vars(hit)["_found"]
+        record = hit.record
+        # The other thread has made the record, and is about to take this away.
+        vars(hit)["_found"] = found
+        assert pickle.loads(pickle.dumps(hit)).record == copy.copy(hit).record == record
+
+
 def test_ctrl_c_ends_the_first_search_of_very_many(tmp_path: Path) -> None:
     """It reads all of them, on a thread of its own; what it had read by then is read again."""
     with MemoryStore(tmp_path / "m.db") as store:

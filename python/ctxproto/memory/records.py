@@ -105,7 +105,10 @@ class MemoryHit(MemoryQueryResult):
 
     def __getstate__(self) -> dict[str, Any]:
         """What is copied or pickled: all of it."""
-        return {"record": self.record, **self.__dict__}
+        state = {"record": self.record, **self.__dict__}
+        # Another thread may be about to take it away.
+        state.pop("_found", None)
+        return state
 
 
 class StoreStats(NamedTuple):

@@ -181,11 +181,12 @@ mod tests {
         fn finds_what_a_search_finds(
             words in proptest::collection::vec("[ab_.]{2,10}", 1..40),
             text in "[abAB_.x]{0,150}",
+            end in 0..=150usize,
         ) {
             let lexicon = Lexicon::new(&words);
-            let mut found = vec![];
-            lexicon.find(text.as_bytes(), |w| { found.push(words[usize::from(w)].clone()); false });
-            let lower = text.to_ascii_lowercase();
+            let (mut found, end) = (vec![], end.min(text.len()));
+            lexicon.find_at(text.as_bytes(), end, |_, w| { found.push(words[usize::from(w)].clone()); false });
+            let lower = text[..end].to_ascii_lowercase();
             for word in &words {
                 prop_assert_eq!(found.contains(word), lower.contains(word.as_str()), "{}", word);
             }

@@ -405,8 +405,7 @@ fn counts(py: Python<'_>, estimate: Estimate, texts: &[Text<'_>]) -> PyResult<Ve
     for (n, tokens) in new.into_iter().zip(counted) {
         known[n] = Some(tokens);
     }
-    let weighed =
-        |(text, tokens): (&Cow<'_, str>, Option<usize>)| estimate.of(tokens.unwrap_or(0), text.as_bytes());
+    let weighed = |(text, tokens): (&Cow<'_, str>, Option<usize>)| estimate.of(tokens.unwrap_or(0), text);
     Ok(texts.iter().zip(known).map(weighed).collect())
 }
 

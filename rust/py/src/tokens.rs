@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
-use ctxproto_tokens::{Characters, Counter as Counting, Encoding as Engine, Estimate, Id, Weights};
+use ctxproto_tokens::{Counter as Counting, Encoding as Engine, Estimate, Id, Weights};
 use ctxproto_trim::Count;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -38,7 +38,7 @@ impl Encoding {
         let text = Text::of(text, "count()")?;
         let text = decoded(&text)?;
         let estimate = self.0;
-        let count = || estimate.of(estimate.encoding.count(&text), text.as_bytes());
+        let count = || estimate.of(estimate.encoding.count(&text), &text);
         if text.len() < ATTACHED_MAX {
             enter::attached(count)
         } else if text.len() < SLICE {
@@ -56,7 +56,7 @@ impl Encoding {
         let estimate = self.0;
         let total: usize = texts.iter().map(|text| text.len()).sum();
         if total < POOL_MIN || texts.len() < 2 {
-            let count = |text: &Cow<'_, str>| estimate.of(estimate.encoding.count(text), text.as_bytes());
+            let count = |text: &Cow<'_, str>| estimate.of(estimate.encoding.count(text), text);
             enter::attached(|| texts.iter().map(count).collect())
         } else {
             enter::parallel(py, &texts, |text, stop| in_slices(estimate, text, stop), |_, tokens| Ok(tokens))
@@ -102,10 +102,7 @@ impl Encoding {
 
     /// Counts text that arrives in pieces.
     fn counter(&self) -> Counter {
-        Counter {
-            estimate: self.0,
-            state: Mutex::new((Counting::new(self.0.encoding), Characters::default())),
-        }
+        Counter { estimate: self.0, state: Mutex::new(Counting::new(self.0.encoding)) }
     }
 
     /// The special tokens and their ids.
@@ -142,7 +139,7 @@ impl Encoding {
 #[pyclass(frozen, module = "ctxproto._core")]
 pub(crate) struct Counter {
     estimate: Estimate,
-    state: Mutex<(Counting, Characters)>,
+    state: Mutex<Counting>,
 }
 
 #[pymethods]
@@ -158,26 +155,19 @@ impl Counter {
         } else {
             text.bytes()
         };
-        self.with(py, |(state, characters)| {
-            state.feed(bytes);
-            *characters += Characters::of(bytes);
-        })
+        self.with(py, |state| state.feed(bytes))
     }
 
     /// The tokens of all pieces so far, as if the text ended here.
     #[getter]
     fn count(&self, py: Python<'_>) -> PyResult<usize> {
-        let (tokens, characters) = self.with(py, |(state, characters)| (state.count(), *characters))?;
+        let (tokens, characters) = self.with(py, |state| (state.count(), state.characters()))?;
         Ok(self.estimate.sum(tokens, characters))
     }
 }
 
 impl Counter {
-    fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut (Counting, Characters)) -> T + Send,
-    ) -> PyResult<T> {
+    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Counting) -> T + Send) -> PyResult<T> {
         // Only tried: waiting here would hold the interpreter.
         let Ok(mut state) = self.state.try_lock() else {
             return Err(errors::stream("the counter is in use by another thread"));
@@ -216,7 +206,12 @@ pub(crate) fn limit_by(
 fn limit_of(counter: &dyn Count, text: &Bound<'_, PyAny>, most: usize, tail: bool) -> PyResult<usize> {
     let py = text.py();
     let text = Text::of(text, "limit()")?;
-    let bytes = text.bytes();
+    // What cannot be lent may have lone surrogates: they count as `count` has it.
+    let told = match &text {
+        Text::Encoded(..) => Some(decoded(&text)?),
+        _ => None,
+    };
+    let bytes = told.as_ref().map_or_else(|| text.bytes(), |told| told.as_bytes());
     let at =
         function::settled(|| {
             enter::detached(py, || {
@@ -231,6 +226,8 @@ fn limit_of(counter: &dyn Count, text: &Bound<'_, PyAny>, most: usize, tail: boo
     let all = text.characters()?;
     Ok(if all == bytes.len() {
         at
+    } else if matches!(told, Some(Cow::Owned(_))) {
+        in_halves(text.bytes(), characters(&bytes[..at]))
     } else if tail {
         all - characters(&bytes[at..])
     } else {
@@ -238,8 +235,25 @@ fn limit_of(counter: &dyn Count, text: &Bound<'_, PyAny>, most: usize, tail: boo
     })
 }
 
+/// How many characters of a str come to so many decoded ones: two halves of one in a row are decoded as that one.
+fn in_halves(source: &[u8], decoded: usize) -> usize {
+    let (mut characters, mut left, mut begun) = (0, decoded, false);
+    for (at, first) in source.iter().enumerate().filter(|(_, b)| !is_continuation(**b)) {
+        // A half has three bytes: 0xED, and from 0xA0, or from 0xB0 for the second half.
+        let second = if *first == 0xED { source[at + 1] } else { 0 };
+        let ends = begun && second >= 0xB0;
+        if !ends && left == 0 {
+            break;
+        }
+        left -= usize::from(!ends);
+        begun = !ends && (0xA0..0xB0).contains(&second);
+        characters += 1;
+    }
+    characters
+}
+
 fn in_slices(estimate: Estimate, text: &str, stop: &Stop) -> Result<usize, Stopped> {
-    Ok(estimate.of(estimate.encoding.count_checked(text, || stop.check())?, text.as_bytes()))
+    Ok(estimate.of(estimate.encoding.count_checked(text, || stop.check())?, text))
 }
 
 /// The text as `tiktoken` reads it: what is no character counts as U+FFFD, halves of one in a row as that one.

@@ -1,6 +1,7 @@
 //! Counting text that arrives in pieces.
 
 use crate::encoding::Encoding;
+use crate::estimate::Characters;
 use crate::pieces::{LOOK_AHEAD, is_settled};
 
 /// Counts chunks as they come; the sum is that of the whole, wherever the chunks were cut. What may still be split
@@ -10,6 +11,7 @@ pub struct Counter {
     encoding: Encoding,
     /// Tokens of the text that is decided.
     total: usize,
+    characters: Characters,
     held: String,
     /// The beginning of a character, of up to three bytes.
     partial: Vec<u8>,
@@ -22,7 +24,14 @@ const ENOUGH: usize = 64;
 impl Counter {
     /// Counts for `encoding`.
     pub fn new(encoding: Encoding) -> Self {
-        Self { encoding, total: 0, held: String::new(), partial: vec![], enough: ENOUGH }
+        Self {
+            encoding,
+            total: 0,
+            characters: Characters::default(),
+            held: String::new(),
+            partial: vec![],
+            enough: ENOUGH,
+        }
     }
 
     /// Takes more text. Bytes that are no UTF-8 count as U+FFFD each, as `String::from_utf8_lossy` has it.
@@ -63,6 +72,7 @@ impl Counter {
             true
         });
         self.total += settled.1;
+        self.characters.add(&self.held[..settled.0]);
         self.held.drain(..settled.0);
         self.enough = ENOUGH.max(self.held.len() * 2);
     }
@@ -73,5 +83,15 @@ impl Counter {
             return self.total + self.encoding.count(&self.held);
         }
         self.total + self.encoding.count(&format!("{}\u{fffd}", self.held))
+    }
+
+    /// The characters of all the text so far that an estimate weighs.
+    pub fn characters(&self) -> Characters {
+        let mut all = self.characters;
+        all.add(&self.held);
+        if !self.partial.is_empty() {
+            all.add("\u{fffd}");
+        }
+        all
     }
 }

@@ -84,7 +84,7 @@ fn has_more_words(text: &[u8], most: usize) -> bool {
 impl Count for Estimate {
     fn count(&self, text: &[u8]) -> usize {
         let text = String::from_utf8_lossy(text);
-        self.of(self.encoding.count(&text), text.as_bytes())
+        self.of(self.encoding.count(&text), &text)
     }
 
     fn limit(&self, text: &[u8], most: usize) -> usize {
@@ -104,10 +104,10 @@ impl Count for Estimate {
 
 /// How many tokens a part of a text has that was limited to `most`, and its characters.
 fn told(encoding: Encoding, part: &[u8], whole: &[u8], most: usize) -> (usize, Characters) {
-    let part_text = String::from_utf8_lossy(part);
+    let text = String::from_utf8_lossy(part);
     // What was cut has all that it may have, or little less.
-    let tokens = if part.len() < whole.len() { most } else { encoding.count(&part_text).min(most) };
-    (tokens, Characters::of(part_text.as_bytes()))
+    let tokens = if part.len() < whole.len() { most } else { encoding.count(&text).min(most) };
+    (tokens, Characters::of(&text))
 }
 
 /// Bytes of the longest token of any encoding.
