@@ -15,7 +15,7 @@ from typing import Any
 import ctxproto
 import pytest
 import tiktoken
-from ctxproto import ConfigError, CtxprotoError, InputTypeError, Tokenizer, _core, trim
+from ctxproto import ConfigError, ConfigTypeError, CtxprotoError, InputTypeError, Tokenizer, _core, trim
 from ctxproto.tokens import ENCODINGS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -407,6 +407,7 @@ def test_what_is_no_message() -> None:
         (lambda: Tokenizer().decode([10**7]), CtxprotoError),
         (lambda: Tokenizer().decode([1 << 40]), CtxprotoError),
         (lambda: Tokenizer().calibrated([]), ConfigError),
+        (lambda: Tokenizer().calibrated([(5, 5)]), ConfigTypeError),  # type: ignore[list-item]
         (lambda: untyped.Tokenizer().count_messages([1]), TypeError),
     ],
 )

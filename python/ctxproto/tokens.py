@@ -198,7 +198,7 @@ class Tokenizer:
         reported = counted = 0
         core = self._native("calibrated")
         for at, pair in enumerate(pairs):
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
+            if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str | bytes):
                 raise ConfigTypeError(f"usage[{at}] is a text and a number of tokens, not {shown(pair)}")
             counted += core.count(pair[0])
             reported += arguments.number(f"usage[{at}][1]", pair[1], 0)
